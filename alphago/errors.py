@@ -1,0 +1,74 @@
+"""One small exception class per cause. Each message says what is wrong, where, what was got and what is allowed.
+
+Everything a user can cause is an `AlphagoError` (a `ValueError`): the command line prints its message on one line and
+exits with code 2. Broken invariants of our own are `assert`s.
+"""
+
+
+class AlphagoError(ValueError):
+    """Base of all errors that wrong input can cause."""
+
+
+class ConfigError(AlphagoError):
+    """A configuration value is missing, misspelt, of the wrong type or out of range."""
+
+    def __init__(self, key: str, got: object, allowed: str) -> None:
+        """Keeps the key so that callers can point at it."""
+        super().__init__(f"{key}: got {got!r}, allowed: {allowed}")
+        self.key = key
+
+
+class UnknownGameError(AlphagoError):
+    """No game of this name is registered."""
+
+
+class NotationError(AlphagoError):
+    """A move's text cannot be read."""
+
+
+class IllegalActionError(AlphagoError):
+    """An action is out of range, illegal in its state, or the game is over."""
+
+
+class FinishedGameError(AlphagoError):
+    """A search or a player was asked for a move in a finished game."""
+
+
+class EvaluationError(AlphagoError):
+    """A network answered with numbers no search can use (not finite, or a value outside [-1, 1])."""
+
+
+class PlayerError(AlphagoError):
+    """The text that names a player cannot be understood, or the player cannot play this game."""
+
+
+class CheckpointError(AlphagoError):
+    """A checkpoint or run folder is missing, broken, or of another game, network or version."""
+
+
+class RecordError(AlphagoError):
+    """A game record file is broken, of an unknown schema version, or does not replay."""
+
+
+class SuiteError(AlphagoError):
+    """A file of positions cannot be read."""
+
+
+class TrainingError(AlphagoError):
+    """Learning cannot go on: the loss is not finite, or no self-play actor is left."""
+
+
+def check_config(key: str, got: object, condition: bool, allowed: str) -> None:
+    """Raises `ConfigError` unless the condition holds.
+
+    Args:
+        key: full dotted name of the setting, as typed on the command line.
+        got: its value.
+        condition: whether the value is allowed.
+        allowed: the allowed values in words.
+
+    Raises:
+        ConfigError: if `condition` is false.
+    """
+    if not condition:
+        raise ConfigError(key, got, allowed)

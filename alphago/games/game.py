@@ -1,0 +1,117 @@
+"""What a game is: a description (`GameSpec`) and a few batched functions (`Game`).
+
+A batch of games is an array of one structured dtype per game. Code outside of this package copies rows and knows no
+field of them, except through the functions of `Game`.
+
+For every game and every reachable batch `s` the following identities hold; `conformance.check_game` runs them all:
+
+    initial_states(B)             B equal rows, none over, each with a legal action
+    step(s, a)                    a new array; `s` is unchanged; row b depends on row b alone
+    legal_actions(s)[b]           all False if and only if is_over(s)[b]
+    returns(s)[b]                 sums to 0, each in [-1, 1]; all 0 while the game is not over
+    to_play(s)[b]                 0 or 1; it need not alternate
+    observe(s)                    0 or 1 in every cell, the view of the player to move
+    number of moves               at most spec.max_moves
+    text_to_action(action_to_text(a)) == a   for every action
+    apply_symmetry(step(s, a)) == step(apply_symmetry(s), image of a), and likewise for the mask, the observation and
+                                  the result; symmetries form a group whose first member is the identity
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.types import BoolArray, FloatArray, Int8Array, States, UInt8Array
+
+
+class Symmetry(NamedTuple):
+    """One transformation of a board under which a game looks the same, as two gathers.
+
+    `transformed[..., i] = original[..., cells[i]]` for the H·W cells (rows first) of a plane, and
+    `transformed[..., a] = original[..., actions[a]]` for anything indexed by action (policy, mask).
+    """
+
+    name: str
+    cells: npt.NDArray[np.int64]  # [H * W]
+    actions: npt.NDArray[np.int64]  # [A]
+
+
+class GameSpec(NamedTuple):
+    """The facts of a game that networks, search and storage need."""
+
+    name: str
+    num_actions: int
+    observation_shape: tuple[int, int, int]  # C, H, W
+    max_moves: int  # no game is longer
+    state_dtype: np.dtype[np.void]
+    pass_action: int | None  # the action that passes, where the game has one
+    symmetries: tuple[Symmetry, ...]  # the first is the identity
+
+
+class Game(Protocol):
+    """A game for two players, as functions over batches of states. See the module for what must hold."""
+
+    @property
+    def spec(self) -> GameSpec:
+        """The facts of this game."""
+        ...
+
+    def initial_states(self, num_games: int) -> States:
+        """Returns [B] starting positions."""
+        ...
+
+    def step(self, states: States, actions: npt.ArrayLike) -> States:
+        """Plays one action in every game.
+
+        Args:
+            states: [B] states, none of them over.
+            actions: integers [B].
+
+        Returns:
+            [B] new states; the arguments are left as they were.
+
+        Raises:
+            IllegalActionError: if an action is not an integer, out of range, illegal, or its game is over.
+        """
+        ...
+
+    def legal_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], True where the action is legal; all False in a finished game."""
+        ...
+
+    def to_play(self, states: States) -> Int8Array:
+        """Returns int8 [B], the id (0 or 1) of the player to move; player 0 moves first."""
+        ...
+
+    def is_over(self, states: States) -> BoolArray:
+        """Returns bool [B], True where the game has ended."""
+        ...
+
+    def returns(self, states: States) -> FloatArray:
+        """Returns float32 [B, P], the result by player id: 1 won, -1 lost, 0 drawn or not over."""
+        ...
+
+    def observe(self, states: States) -> UInt8Array:
+        """Returns uint8 [B, C, H, W] of zeros and ones, the view of the player to move (the network's input)."""
+        ...
+
+    def apply_symmetry(self, states: States, symmetry: Symmetry) -> States:
+        """Returns [B] transformed states."""
+        ...
+
+    def action_to_text(self, action: int) -> str:
+        """Returns the move as people write it."""
+        ...
+
+    def text_to_action(self, text: str) -> int:
+        """Reads a move.
+
+        Raises:
+            NotationError: if the text names no action of this game (it may still be illegal in a position).
+        """
+        ...
+
+    def render(self, state: np.void) -> str:
+        """Returns a drawing of one state for a terminal, a few lines without a final newline."""
+        ...

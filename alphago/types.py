@@ -1,0 +1,80 @@
+"""The glossary of the project, in code.
+
+Shape letters, used in every docstring:
+
+    B  games in a batch        N  nodes per tree       A  actions          P  players (2)
+    C, H, W  planes, rows, columns                     T  moves of a game  R  rows in the buffer
+    M  minibatch               S  symmetries of a game
+
+One word per thing: an *action* is an int (its text is a *move*), `to_play` the player to move, `legal_actions` a mask
+in which True means legal, `is_over` whether the game has ended, `returns` the result by player id, a *value* the
+expected return **of the player to move**. `prior_logits` become `priors` by a softmax over the legal actions;
+`visit_counts` become `visit_probs`. To *evaluate* is to call the network; the package `eval` *rates* players; the
+*gate* accepts or rejects. A *step* is one optimiser update, an *iteration* one cycle of play and learning, a *record*
+one finished game.
+
+Whose value is it? Network, tree and targets speak for the player to move; game results are `returns[player]`. The one
+function that converts is `value_for`.
+"""
+
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+NUM_PLAYERS = 2
+
+States: TypeAlias = npt.NDArray[np.void]  # [B] rows of the game's structured dtype
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+Int8Array: TypeAlias = npt.NDArray[np.int8]
+IntArray: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+UInt8Array: TypeAlias = npt.NDArray[np.uint8]
+FloatArray: TypeAlias = npt.NDArray[np.float32]
+Weights: TypeAlias = dict[str, npt.NDArray[np.generic]]  # a network's parameters and buffers by name, on the CPU
+
+
+class Evaluation(NamedTuple):
+    """What a network (or any other evaluator) says of a batch of states."""
+
+    prior_logits: FloatArray  # [B, A], any finite numbers; illegal actions are masked later
+    value: FloatArray  # [B], in [-1, 1], the view of the player to move
+
+
+class Evaluator(Protocol):
+    """Anything that can tell a prior and a value for a batch of unfinished games."""
+
+    def evaluate(self, states: States) -> Evaluation:
+        """Evaluates a batch.
+
+        Args:
+            states: [B] rows of the game's state dtype. Rows of finished games may occur; their answer is not used.
+
+        Returns:
+            Logits [B, A] and values [B] in the view of each row's player to move.
+        """
+        ...
+
+
+class SearchResult(NamedTuple):
+    """What a search found at the root of each row. Choosing the move is a separate call."""
+
+    visit_counts: npt.NDArray[np.int32]  # [B, A], simulations that went through each action; 0 where illegal
+    policy_target: FloatArray  # [B, A], what the network shall learn; sums to 1, exactly 0 where illegal
+    root_values: FloatArray  # [B], mean value of the search, view of the player to move at the root
+    action_values: FloatArray  # [B, A], mean value of each action in the root player's view; 0 where unvisited
+    priors: FloatArray  # [B, A], priors the search used (with noise, where noise was asked for)
+
+
+def value_for(returns: FloatArray, to_play: Int8Array) -> FloatArray:
+    """Turns game results by player id into values of the player to move.
+
+    Args:
+        returns: float32 [..., P], result of each player in [-1, 1].
+        to_play: int8 [...], the player whose view is wanted.
+
+    Returns:
+        float32 [...], the same results in that player's view.
+    """
+    index = np.asarray(to_play, dtype=np.int64)[..., np.newaxis]
+    chosen: FloatArray = np.take_along_axis(returns, index, axis=-1)[..., 0]
+    return chosen

@@ -1,0 +1,67 @@
+"""How self-play games are played, and by how many actors."""
+
+from dataclasses import dataclass
+
+from alphago.errors import check_config
+
+MODES = ("ray", "inline")
+_COUNT = "an integer of at least 1"
+_SHARE = "a number from 0 to 1"
+
+
+@dataclass(kw_only=True)
+class SelfPlayConfig:
+    """How games are played.
+
+    Attributes:
+        mode: `ray` (actor processes) or `inline` (in this process, equal bit for bit for equal seeds).
+        num_actors: actor processes; null for one per usable CPU.
+        num_games: games that one actor plays in lockstep; the batch of its network.
+        num_simulations: simulations of a full search (AlphaGo Zero: 1600).
+        fast_num_simulations: simulations of a fast search, which has no noise and gives no policy target.
+        full_search_probability: share of moves with a full search; 1 turns fast searches off (KataGo: 0.25).
+        temperature_early: temperature of the first moves (AlphaGo Zero: 1).
+        temperature_late: temperature of all later moves (AlphaGo Zero: 0).
+        temperature_moves: number of moves of a game that use `temperature_early` (AlphaGo Zero: 30).
+        random_opening_probability: share of games that start with random moves.
+        random_opening_plies: such a game starts with 1 to this many random moves.
+        games_per_call: finished games after which an actor hands its records over.
+        max_in_flight: calls an actor may have open, the bound on records nobody has fetched yet.
+        max_restarts: dead actors replaced in one run before it ends.
+    """
+
+    mode: str
+    num_actors: int | None
+    num_games: int
+    num_simulations: int
+    fast_num_simulations: int
+    full_search_probability: float
+    temperature_early: float
+    temperature_late: float
+    temperature_moves: int
+    random_opening_probability: float
+    random_opening_plies: int
+    games_per_call: int
+    max_in_flight: int
+    max_restarts: int
+
+    def __post_init__(self) -> None:
+        """Checks the values."""
+        check_config("selfplay.mode", self.mode, self.mode in MODES, " or ".join(MODES))
+        check_config(
+            "selfplay.num_actors", self.num_actors, self.num_actors is None or self.num_actors >= 1, f"{_COUNT}, or null"
+        )
+        for name in ("num_games", "num_simulations", "fast_num_simulations", "games_per_call", "max_in_flight"):
+            check_config(f"selfplay.{name}", getattr(self, name), getattr(self, name) >= 1, _COUNT)
+        for name in ("full_search_probability", "random_opening_probability"):
+            check_config(f"selfplay.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, _SHARE)
+        for name in ("temperature_early", "temperature_late", "temperature_moves", "max_restarts"):
+            check_config(f"selfplay.{name}", getattr(self, name), getattr(self, name) >= 0, "a number of at least 0")
+        check_config(
+            "selfplay.full_search_probability",
+            self.full_search_probability,
+            self.full_search_probability > 0,
+            "above 0: without full searches there is nothing to learn",
+        )
+        plies = self.random_opening_plies
+        check_config("selfplay.random_opening_plies", plies, plies >= 1, _COUNT)

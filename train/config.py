@@ -1,0 +1,112 @@
+"""The configuration of a whole run: one dataclass per component, gathered here. Values live in `configs/` only."""
+
+from dataclasses import dataclass
+
+from alphago.errors import check_config
+from alphago.games import GAME_NAMES
+from alphago.network.evaluator import EvaluatorConfig
+from alphago.network.network import NetworkConfig
+from alphago.search import SearchConfig
+from eval.gating import GateConfig
+from selfplay.config import SelfPlayConfig
+from train.replay_buffer import ReplayConfig
+from train.trainer import TrainerConfig
+
+LOOPS = ("synchronous", "asynchronous")
+
+
+@dataclass(kw_only=True)
+class GameConfig:
+    """Which game is learnt.
+
+    Attributes:
+        name: a registered game, see `alphago games`.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        """Checks the values."""
+        check_config("game.name", self.name, self.name in GAME_NAMES, ", ".join(GAME_NAMES))
+
+
+@dataclass(kw_only=True)
+class SuiteConfig:
+    """The position suite that is run while training, to draw a curve of strength.
+
+    Attributes:
+        file: a JSON file of positions, the name of a suite that comes with the project, or null for none.
+        every_minutes: minutes between two runs of the suite; it runs at the end of an iteration.
+        num_simulations: simulations per position of the search score.
+    """
+
+    file: str | None
+    every_minutes: float
+    num_simulations: int
+
+    def __post_init__(self) -> None:
+        """Checks the values."""
+        check_config("suite.every_minutes", self.every_minutes, self.every_minutes > 0, "a number above 0")
+        check_config(
+            "suite.num_simulations", self.num_simulations, self.num_simulations >= 1, "an integer of at least 1"
+        )
+
+
+@dataclass(kw_only=True)
+class RunConfig:
+    """Everything that decides a run.
+
+    Attributes:
+        game: the game.
+        network: the shape of the residual network.
+        search: the constants of PUCT and root noise.
+        selfplay: how games are played and by how many actors.
+        evaluator: device and precision of the networks that play.
+        replay: the window of positions that are learnt from.
+        train: optimiser and losses.
+        gate: when a candidate becomes the best network.
+        suite: positions that measure strength while training.
+        loop: `synchronous` (all cores play, then all learn) or `asynchronous` (actors never wait for the trainer).
+        games_per_iteration: finished games between two gates; a checkpoint is written after each iteration.
+        minutes: stop after this wall time, null for no limit.
+        games: stop after this many finished games in total, null for no limit.
+        steps: stop after this many optimiser steps in total, null for no limit.
+        target: stop when the search score of the suite reaches this share (0 to 1), null for no target.
+        run_dir: folder of the run, null for runs/<game>-<date>-<time>.
+        seed: root of every random stream of the run.
+        keep_checkpoints: the newest checkpoints kept beside the best.
+    """
+
+    game: GameConfig
+    network: NetworkConfig
+    search: SearchConfig
+    selfplay: SelfPlayConfig
+    evaluator: EvaluatorConfig
+    replay: ReplayConfig
+    train: TrainerConfig
+    gate: GateConfig
+    suite: SuiteConfig
+    loop: str
+    games_per_iteration: int
+    minutes: float | None
+    games: int | None
+    steps: int | None
+    target: float | None
+    run_dir: str | None
+    seed: int
+    keep_checkpoints: int
+
+    def __post_init__(self) -> None:
+        """Checks the values that no component owns."""
+        check_config("loop", self.loop, self.loop in LOOPS, " or ".join(LOOPS))
+        for key in ("games_per_iteration", "keep_checkpoints"):
+            value = getattr(self, key)
+            check_config(key, value, value >= 1, "an integer of at least 1")
+        for key in ("minutes", "games", "steps"):
+            value = getattr(self, key)
+            check_config(key, value, value is None or value > 0, "a number above 0, or null for no limit")
+        check_config("target", self.target, self.target is None or 0 < self.target <= 1, "above 0, at most 1, or null")
+        check_config("seed", self.seed, 0 <= self.seed < 2**63, "an integer from 0 to 2^63 - 1")
+        check_config(
+            "target", self.target, self.target is None or self.suite.file is not None, "null while suite.file is null"
+        )
