@@ -30,7 +30,9 @@ Int8Array: TypeAlias = npt.NDArray[np.int8]
 IntArray: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 FloatArray: TypeAlias = npt.NDArray[np.float32]
-Weights: TypeAlias = dict[str, npt.NDArray[np.generic]]  # a network's parameters and buffers by name, on the CPU
+Weights: TypeAlias = dict[
+    str, npt.NDArray[np.generic]
+]  # a network's parameters and buffers by name, on the CPU
 
 
 class Evaluation(NamedTuple):
@@ -58,10 +60,16 @@ class Evaluator(Protocol):
 class SearchResult(NamedTuple):
     """What a search found at the root of each row. Choosing the move is a separate call."""
 
-    visit_counts: npt.NDArray[np.int32]  # [B, A], simulations that went through each action; 0 where illegal
-    policy_target: FloatArray  # [B, A], what the network shall learn; sums to 1, exactly 0 where illegal
+    visit_counts: npt.NDArray[
+        np.int32
+    ]  # [B, A], simulations that went through each action; 0 where illegal
+    policy_target: (
+        FloatArray  # [B, A], what the network shall learn; sums to 1, exactly 0 where illegal
+    )
     root_values: FloatArray  # [B], mean value of the search, view of the player to move at the root
-    action_values: FloatArray  # [B, A], mean value of each action in the root player's view; 0 where unvisited
+    action_values: (
+        FloatArray  # [B, A], mean value of each action in the root player's view; 0 where unvisited
+    )
     priors: FloatArray  # [B, A], priors the search used (with noise, where noise was asked for)
 
 
@@ -75,6 +83,7 @@ def value_for(returns: FloatArray, to_play: Int8Array) -> FloatArray:
     Returns:
         float32 [...], the same results in that player's view.
     """
-    index = np.asarray(to_play, dtype=np.int64)[..., np.newaxis]
-    chosen: FloatArray = np.take_along_axis(returns, index, axis=-1)[..., 0]
+    # A flat gather: several times faster than take_along_axis, and called once per simulation of a batch.
+    rows = np.arange(to_play.size).reshape(to_play.shape)
+    chosen: FloatArray = returns.reshape(-1)[rows * returns.shape[-1] + to_play]
     return chosen

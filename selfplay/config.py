@@ -49,14 +49,30 @@ class SelfPlayConfig:
         """Checks the values."""
         check_config("selfplay.mode", self.mode, self.mode in MODES, " or ".join(MODES))
         check_config(
-            "selfplay.num_actors", self.num_actors, self.num_actors is None or self.num_actors >= 1, f"{_COUNT}, or null"
+            "selfplay.num_actors",
+            self.num_actors,
+            self.num_actors is None or self.num_actors >= 1,
+            f"{_COUNT}, or null",
         )
-        for name in ("num_games", "num_simulations", "fast_num_simulations", "games_per_call", "max_in_flight"):
+        for name in (
+            "num_games",
+            "num_simulations",
+            "fast_num_simulations",
+            "games_per_call",
+            "max_in_flight",
+        ):
             check_config(f"selfplay.{name}", getattr(self, name), getattr(self, name) >= 1, _COUNT)
         for name in ("full_search_probability", "random_opening_probability"):
-            check_config(f"selfplay.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, _SHARE)
+            check_config(
+                f"selfplay.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, _SHARE
+            )
         for name in ("temperature_early", "temperature_late", "temperature_moves", "max_restarts"):
-            check_config(f"selfplay.{name}", getattr(self, name), getattr(self, name) >= 0, "a number of at least 0")
+            check_config(
+                f"selfplay.{name}",
+                getattr(self, name),
+                getattr(self, name) >= 0,
+                "a number of at least 0",
+            )
         check_config(
             "selfplay.full_search_probability",
             self.full_search_probability,

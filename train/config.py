@@ -46,9 +46,14 @@ class SuiteConfig:
 
     def __post_init__(self) -> None:
         """Checks the values."""
-        check_config("suite.every_minutes", self.every_minutes, self.every_minutes > 0, "a number above 0")
         check_config(
-            "suite.num_simulations", self.num_simulations, self.num_simulations >= 1, "an integer of at least 1"
+            "suite.every_minutes", self.every_minutes, self.every_minutes > 0, "a number above 0"
+        )
+        check_config(
+            "suite.num_simulations",
+            self.num_simulations,
+            self.num_simulations >= 1,
+            "an integer of at least 1",
         )
 
 
@@ -104,9 +109,19 @@ class RunConfig:
             check_config(key, value, value >= 1, "an integer of at least 1")
         for key in ("minutes", "games", "steps"):
             value = getattr(self, key)
-            check_config(key, value, value is None or value > 0, "a number above 0, or null for no limit")
-        check_config("target", self.target, self.target is None or 0 < self.target <= 1, "above 0, at most 1, or null")
+            check_config(
+                key, value, value is None or value > 0, "a number above 0, or null for no limit"
+            )
+        check_config(
+            "target",
+            self.target,
+            self.target is None or 0 < self.target <= 1,
+            "above 0, at most 1, or null",
+        )
         check_config("seed", self.seed, 0 <= self.seed < 2**63, "an integer from 0 to 2^63 - 1")
         check_config(
-            "target", self.target, self.target is None or self.suite.file is not None, "null while suite.file is null"
+            "target",
+            self.target,
+            self.target is None or self.suite.file is not None,
+            "null while suite.file is null",
         )

@@ -1,0 +1,269 @@
+"""PUCT search over a batch of games: select, step, evaluate, expand and back up.
+
+Rows are independent. Each has its own game, tree and budget, and may be started again while the others go on, so that
+self-play keeps the network's batch full with searches of any length. `run_search` is the simple form for one position
+per row.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.errors import EvaluationError, FinishedGameError, check_config
+from alphago.games.game import Game
+from alphago.search.formulas import exploration_table
+from alphago.search.tree import LEAF_CHILD, ROOT, allocate_leaves, allocate_trees, state_rows
+from alphago.search.tree_kernels import NO_BAD_ROW, expand_and_back_up, select_leaves
+from alphago.types import BoolArray, Evaluator, FloatArray, SearchResult, States, value_for
+
+
+@dataclass(kw_only=True)
+class SearchConfig:
+    """The constants of the search.
+
+    Attributes:
+        exploration_init: c of PUCT at few visits (AlphaZero: 1.25).
+        exploration_base: visits after which c starts to grow (AlphaZero: 19652).
+        fpu_reduction: how far below the node's value an untried action is assumed to be (KataGo: 0.2).
+        root_fpu_reduction: the same at the root (KataGo: 0 where the root has noise).
+        noise_concentration: sum of the Dirichlet parameters over the legal moves (AlphaGo Zero: 0.03 * 361 = 10.83).
+        noise_weight: share of noise in the priors of the root (AlphaGo Zero: 0.25).
+    """
+
+    exploration_init: float
+    exploration_base: float
+    fpu_reduction: float
+    root_fpu_reduction: float
+    noise_concentration: float
+    noise_weight: float
+
+    def __post_init__(self) -> None:
+        """Checks the values."""
+        for name in ("exploration_init", "fpu_reduction", "root_fpu_reduction"):
+            value = getattr(self, name)
+            check_config(f"search.{name}", value, value >= 0, "a number of at least 0")
+        for name in ("exploration_base", "noise_concentration"):
+            value = getattr(self, name)
+            check_config(f"search.{name}", value, value > 0, "a number above 0")
+        weight = self.noise_weight
+        check_config("search.noise_weight", weight, 0 <= weight <= 1, "a number from 0 to 1")
+
+
+def dirichlet_noise(
+    legal_actions: BoolArray, *, concentration: float, rng: np.random.Generator
+) -> FloatArray:
+    """Draws root noise for one position: Dirichlet with alpha = concentration / number of legal moves.
+
+    Args:
+        legal_actions: bool [A] with at least one legal action.
+        concentration: sum of the parameters.
+        rng: the stream of this game.
+
+    Returns:
+        float32 [A], sums to 1, 0 where illegal.
+    """
+    legal = np.flatnonzero(legal_actions)
+    noise = np.zeros(legal_actions.size, np.float32)
+    noise[legal] = rng.dirichlet(np.full(legal.size, concentration / legal.size))
+    return noise
+
+
+def run_search(
+    game: Game,
+    evaluator: Evaluator,
+    states: States,
+    config: SearchConfig,
+    *,
+    num_simulations: int,
+    rng: np.random.Generator | None = None,
+) -> SearchResult:
+    """Searches one position per row.
+
+    Args:
+        game: the rules.
+        evaluator: the network.
+        states: [B] positions, none over.
+        config: the constants.
+        num_simulations: simulations per row beside the root's own evaluation; 0 asks for the raw policy.
+        rng: draws root noise; None for no noise (play and evaluation).
+
+    Returns:
+        The result of each row; with 0 simulations the policy target is the prior.
+
+    Raises:
+        FinishedGameError: if a position is over.
+        EvaluationError: if the evaluator's answer cannot be used.
+    """
+    num_rows = len(states)
+    search = BatchSearch(
+        game, evaluator, config, num_rows=num_rows, max_simulations=num_simulations
+    )
+    noise = None
+    if rng is not None:
+        legal = game.legal_actions(states)
+        noise = np.stack(
+            [
+                dirichlet_noise(row, concentration=config.noise_concentration, rng=rng)
+                for row in legal
+            ]
+        )
+    rows = np.arange(num_rows)
+    search.start(rows, states, np.full(num_rows, num_simulations), root_noise=noise)
+    while search.finished_rows().size < num_rows:
+        search.run_simulation()
+    return search.result(rows)
+
+
+class BatchSearch:
+    """Searches of B games that share the evaluator's batch. Trees are allocated once and reused."""
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        config: SearchConfig,
+        *,
+        num_rows: int,
+        max_simulations: int,
+    ) -> None:
+        """Allocates the trees.
+
+        Args:
+            game: the rules.
+            evaluator: the network.
+            config: the constants.
+            num_rows: B, the number of games.
+            max_simulations: the largest budget a row will ask for.
+        """
+        self.game = game
+        self.evaluator = evaluator
+        self.config = config
+        num_actions = game.spec.num_actions
+        num_nodes = max_simulations + 1
+        self.trees = allocate_trees(num_rows, num_nodes, num_actions)
+        self._leaves = allocate_leaves(num_rows)
+        self._node_states = np.zeros((num_rows, num_nodes), game.spec.state_dtype)
+        self._node_states[:, ROOT] = game.initial_states(
+            num_rows
+        )  # rows never started are evaluated too
+        self._leaf_states = game.initial_states(num_rows)
+        self._states = state_rows(self._node_states, self._leaf_states)
+        # Evaluations left, the root's own included; -1: the row was never started.
+        self._remaining = np.full(num_rows, -1, np.int32)
+        self._noise = np.zeros((num_rows, num_actions), np.float32)
+        self._noise_weights = np.zeros(num_rows, np.float32)
+        self.num_batches = 0  # calls of the evaluator
+        self.num_leaves = 0  # rows of these calls that a simulation asked for
+        self._exploration = exploration_table(
+            num_nodes, init=config.exploration_init, base=config.exploration_base
+        )
+        self._fpu_reduction = np.float32(config.fpu_reduction)
+        self._root_fpu_reduction = np.float32(config.root_fpu_reduction)
+
+    def start(
+        self,
+        rows: npt.NDArray[np.int64],
+        states: States,
+        num_simulations: npt.NDArray[np.int64],
+        *,
+        root_noise: FloatArray | None = None,
+    ) -> None:
+        """Begins a new search in some rows; whatever they were searching is forgotten.
+
+        Args:
+            rows: int [K], the rows.
+            states: [K] their positions.
+            num_simulations: int [K], their budgets.
+            root_noise: float32 [K, A] as `dirichlet_noise` draws it, or None; a row of zeros means no noise.
+
+        Raises:
+            FinishedGameError: if a position is over.
+        """
+        if self.game.is_over(states).any():
+            raise FinishedGameError("search: the game is over, there is no move to look for")
+        assert np.max(num_simulations, initial=0) < self._node_states.shape[1], (
+            "budget above max_simulations"
+        )
+        self._node_states[rows, ROOT] = states
+        self._remaining[rows] = num_simulations + 1
+        self.trees.num_nodes[rows] = 0
+        self._noise_weights[rows] = 0.0
+        if root_noise is not None:
+            self._noise[rows] = root_noise
+            self._noise_weights[rows] = np.where(
+                root_noise.any(axis=1), self.config.noise_weight, 0.0
+            )
+
+    def run_simulation(self) -> None:
+        """Runs the next simulation of every unfinished row, with one call of the evaluator.
+
+        Raises:
+            EvaluationError: if the evaluator's answer cannot be used.
+        """
+        select_leaves(
+            self.trees,
+            self._states,
+            self._exploration,
+            self._fpu_reduction,
+            self._root_fpu_reduction,
+            self._remaining,
+            self._leaves,
+        )
+        self.num_batches += 1
+        self.num_leaves += np.count_nonzero(self._leaves.kinds)
+        self._step_to_leaves()
+        evaluation = self.evaluator.evaluate(self._leaf_states)
+        self._expand(evaluation.prior_logits, evaluation.value)
+
+    def finished_rows(self) -> npt.NDArray[np.int64]:
+        """Returns the rows whose budget is spent, in ascending order."""
+        return np.flatnonzero(self._remaining == 0)
+
+    def result(self, rows: npt.NDArray[np.int64]) -> SearchResult:
+        """Returns what the search found at the roots of some finished rows [K]."""
+        trees = self.trees
+        visit_counts = trees.children_visits[rows, ROOT]
+        priors = trees.children_priors[rows, ROOT]
+        totals = visit_counts.sum(axis=1, keepdims=True)
+        policy_target = np.where(totals > 0, visit_counts / np.maximum(totals, 1), priors)
+        return SearchResult(
+            visit_counts=visit_counts,
+            policy_target=policy_target.astype(np.float32),
+            root_values=trees.node_values[rows, ROOT],
+            action_values=trees.children_values[rows, ROOT],
+            priors=priors,
+        )
+
+    def _step_to_leaves(self) -> None:
+        """Plays the last action of every simulation; rows without a new child keep their root state."""
+        is_child = self._leaves.kinds == LEAF_CHILD
+        states, actions = self._leaf_states, self._leaves.actions
+        if is_child.all():
+            states[:] = self.game.step(states, actions)
+        else:
+            states[is_child] = self.game.step(states[is_child], actions[is_child])
+
+    def _expand(self, prior_logits: FloatArray, values: FloatArray) -> None:
+        """Adds the leaves to the trees and backs their values up."""
+        game, states = self.game, self._leaf_states
+        to_play = game.to_play(states)
+        bad_row = expand_and_back_up(
+            self.trees,
+            self._states,
+            self._leaves,
+            prior_logits,
+            values,
+            game.legal_actions(states),
+            to_play,
+            game.is_over(states),
+            value_for(game.returns(states), to_play),
+            self._noise,
+            self._noise_weights,
+            self._remaining,
+        )
+        if bad_row != NO_BAD_ROW:
+            raise EvaluationError(
+                f"{self.evaluator}: got value {values[bad_row]} and policy logits {prior_logits[bad_row]},"
+                " allowed: finite logits and a value in [-1, 1]"
+            )

@@ -1,0 +1,253 @@
+"""The compiled half of the search: descend to a leaf, expand it, back its value up. Knows no game.
+
+Helpers are written for one tree; `game_tree` gives the views of one game, and only the outermost kernels loop over the
+batch. Everything is changed in place.
+"""
+
+import math
+
+import numpy as np
+
+from alphago.kernels import kernel
+from alphago.search.formulas import first_play_value, puct_score, running_mean
+from alphago.search.tree import (
+    LEAF_CHILD,
+    LEAF_NONE,
+    LEAF_ROOT,
+    NO_PARENT,
+    ROOT,
+    UNVISITED,
+    Tree,
+)
+
+NO_BAD_ROW = -1  # returned by `expand_and_back_up` when every evaluation was usable
+
+
+@kernel
+def game_tree(trees, b):
+    """Returns the tree of game `b` as views: every field loses its batch axis."""
+    return Tree(
+        trees.num_nodes[b : b + 1],
+        trees.node_visits[b],
+        trees.node_values[b],
+        trees.raw_values[b],
+        trees.to_play[b],
+        trees.is_over[b],
+        trees.parents[b],
+        trees.action_from_parent[b],
+        trees.children_index[b],
+        trees.children_priors[b],
+        trees.children_visits[b],
+        trees.children_values[b],
+        trees.legal_actions[b],
+    )
+
+
+@kernel
+def select_action(tree, node, exploration, fpu_reduction):
+    """Returns the legal action with the highest PUCT score; the lowest number wins ties."""
+    visits = tree.children_visits[node]
+    priors = tree.children_priors[node]
+    values = tree.children_values[node]
+    legal = tree.legal_actions[node]
+    visited_prior = np.float32(0.0)
+    for a in range(visits.size):
+        if visits[a] > 0:
+            visited_prior += priors[a]
+    unvisited_value = first_play_value(tree.node_values[node], visited_prior, fpu_reduction)
+    best_action = -1
+    best_score = np.float32(-np.inf)
+    for a in range(visits.size):
+        if legal[a]:
+            value = values[a] if visits[a] > 0 else unvisited_value
+            score = puct_score(value, priors[a], visits[a], exploration)
+            if score > best_score:
+                best_score = score
+                best_action = a
+    return best_action
+
+
+@kernel
+def back_up(tree, leaf, value):
+    """Adds one visit of `value` (view of the leaf's player) to the leaf and to every node above it.
+
+    The sign flips where the player changes, not per ply: a player may move twice in a row.
+    """
+    node = leaf
+    tree.node_visits[node] += 1
+    tree.node_values[node] = running_mean(tree.node_values[node], value, tree.node_visits[node])
+    while tree.parents[node] != NO_PARENT:
+        parent = tree.parents[node]
+        action = tree.action_from_parent[node]
+        if tree.to_play[parent] != tree.to_play[node]:
+            value = -value
+        tree.children_visits[parent, action] += 1
+        tree.children_values[parent, action] = running_mean(
+            tree.children_values[parent, action], value, tree.children_visits[parent, action]
+        )
+        tree.node_visits[parent] += 1
+        tree.node_values[parent] = running_mean(
+            tree.node_values[parent], value, tree.node_visits[parent]
+        )
+        node = parent
+
+
+@kernel
+def descend(tree, exploration, fpu_reduction, root_fpu_reduction):
+    """Follows the best actions from the root; returns the last node of the tree on the way and the action there.
+
+    The child behind that action is either not in the tree yet or finished.
+    """
+    node = ROOT
+    reduction = root_fpu_reduction
+    while True:
+        action = select_action(tree, node, exploration[tree.node_visits[node]], reduction)
+        child = tree.children_index[node, action]
+        if child == UNVISITED or tree.is_over[child]:
+            return node, action
+        node = child
+        reduction = fpu_reduction
+
+
+@kernel
+def copy_bytes(source, target):
+    """Copies one state, uint8 [G]."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@kernel
+def select_leaves(trees, states, exploration, fpu_reduction, root_fpu_reduction, remaining, leaves):
+    """Finds for each row the leaf of its next simulation; fills `leaves` and `states.leaves` in place.
+
+    A simulation that ends in a node already known to be finished needs no evaluation: its exact value is backed up
+    here and the row goes on to its next simulation, so that a row wastes its slot of the batch only when its budget is
+    spent. Where no child is to be made, the leaf state is that of the root.
+    """
+    for b in range(remaining.size):
+        tree = game_tree(trees, b)
+        leaves.parents[b] = ROOT
+        leaves.kinds[b] = LEAF_NONE
+        if remaining[b] > 0 and tree.num_nodes[0] == 0:
+            leaves.kinds[b] = LEAF_ROOT
+        while remaining[b] > 0 and leaves.kinds[b] == LEAF_NONE:
+            node, action = descend(tree, exploration, fpu_reduction, root_fpu_reduction)
+            child = tree.children_index[node, action]
+            if child == UNVISITED:
+                leaves.kinds[b] = LEAF_CHILD
+                leaves.parents[b] = node
+                leaves.actions[b] = action
+            else:
+                back_up(tree, child, tree.raw_values[child])
+                remaining[b] -= 1
+        copy_bytes(states.nodes[b, leaves.parents[b]], states.leaves[b])
+
+
+@kernel
+def set_priors(priors, logits, legal):
+    """Fills `priors` [A] with a softmax of the logits over the legal actions; returns whether all were finite."""
+    highest = np.float32(-np.inf)
+    for a in range(priors.size):
+        if legal[a]:
+            if not np.isfinite(logits[a]):
+                return False
+            highest = max(highest, logits[a])
+    total = np.float32(0.0)
+    for a in range(priors.size):
+        priors[a] = np.float32(0.0)
+        if legal[a]:
+            # math.exp of a double: numpy's own exp for float32 differs in the last bit with the compiler off.
+            priors[a] = np.float32(math.exp(logits[a] - highest))
+            total += priors[a]
+    for a in range(priors.size):
+        priors[a] /= total
+    return True
+
+
+@kernel
+def mix_noise(priors, noise, weight):
+    """Mixes noise [A] into the priors in place: (1 - weight) * prior + weight * noise."""
+    for a in range(priors.size):
+        priors[a] = (np.float32(1.0) - weight) * priors[a] + weight * noise[a]
+
+
+@kernel
+def add_node(tree, parent, action, to_play, is_over, value):
+    """Appends a node below `parent` (NO_PARENT for the root) and returns its index. It has no visit yet."""
+    node = tree.num_nodes[0]
+    tree.num_nodes[0] += 1
+    tree.node_visits[node] = 0
+    tree.node_values[node] = np.float32(0.0)
+    tree.raw_values[node] = value
+    tree.to_play[node] = to_play
+    tree.is_over[node] = is_over
+    tree.parents[node] = parent
+    tree.action_from_parent[node] = action
+    if parent != NO_PARENT:
+        tree.children_index[parent, action] = node
+    return node
+
+
+@kernel
+def add_children(tree, node, logits, legal):
+    """Opens a node that is not over: priors from the logits, no child visited. Returns whether all were finite."""
+    for a in range(legal.size):
+        tree.children_index[node, a] = UNVISITED
+        tree.children_visits[node, a] = 0
+        tree.children_values[node, a] = np.float32(0.0)
+        tree.legal_actions[node, a] = legal[a]
+    return set_priors(tree.children_priors[node], logits, legal)
+
+
+@kernel
+def expand_and_back_up(
+    trees,
+    states,
+    leaves,
+    prior_logits,
+    values,
+    legal,
+    to_play,
+    is_over,
+    exact_values,
+    noise,
+    noise_weights,
+    remaining,
+):
+    """Adds the leaf of every row to its tree and backs its value up.
+
+    Args:
+        trees: the trees, changed in place.
+        states: the leaves' states are copied to their nodes, in place.
+        leaves: what `select_leaves` found.
+        prior_logits: float32 [B, A], of the leaf states.
+        values: float32 [B], the evaluator's, view of the player to move at the leaf.
+        legal: bool [B, A], at the leaf.
+        to_play: int8 [B], at the leaf.
+        is_over: bool [B], whether the leaf is a finished game.
+        exact_values: float32 [B], result of finished leaves, view of the player to move there.
+        noise: float32 [B, A], mixed into the priors of a root.
+        noise_weights: float32 [B], 0 for no noise.
+        remaining: int32 [B], evaluations left, the root's own included; lowered in place.
+
+    Returns:
+        The first row whose evaluation cannot be used (not finite, or a value outside [-1, 1]), else NO_BAD_ROW.
+    """
+    for b in range(remaining.size):
+        if leaves.kinds[b] == LEAF_NONE:
+            continue
+        tree = game_tree(trees, b)
+        is_root = leaves.kinds[b] == LEAF_ROOT
+        value = exact_values[b] if is_over[b] else values[b]
+        if not (-1.0 <= value <= 1.0):
+            return b
+        parent = NO_PARENT if is_root else leaves.parents[b]
+        node = add_node(tree, parent, leaves.actions[b], to_play[b], is_over[b], value)
+        if not is_over[b] and not add_children(tree, node, prior_logits[b], legal[b]):
+            return b
+        if is_root:
+            mix_noise(tree.children_priors[node], noise[b], noise_weights[b])
+        copy_bytes(states.leaves[b], states.nodes[b, node])
+        back_up(tree, node, value)
+        remaining[b] -= 1
+    return NO_BAD_ROW

@@ -1,0 +1,80 @@
+"""What runs in an actor process: a game, a network and self-play. A plain class; `pool.py` wraps it for Ray."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import psutil
+
+from alphago.games import make_game
+from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
+from alphago.network.network import NetworkConfig
+from alphago.search import SearchConfig
+from alphago.types import Weights
+from selfplay.config import SelfPlayConfig
+from selfplay.play import PlayReport, SelfPlay
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActorSetup:
+    """Everything an actor needs to begin, as plain data that travels to its process.
+
+    Attributes:
+        game: name of the game.
+        network: shape of the network.
+        evaluator: device, precision and threads of its evaluations.
+        search: constants of the search.
+        selfplay: how games are played.
+        seed: root of the run's random streams.
+    """
+
+    game: str
+    network: NetworkConfig
+    evaluator: EvaluatorConfig
+    search: SearchConfig
+    selfplay: SelfPlayConfig
+    seed: int
+
+
+class SelfPlayActor:
+    """Plays games with the newest weights it was given."""
+
+    def __init__(self, setup: ActorSetup, actor: int) -> None:
+        """Builds the network and empty games.
+
+        Args:
+            setup: what all actors of a run share.
+            actor: this actor's number, part of the random stream of its games.
+        """
+        game = make_game(setup.game)
+        evaluator = NetworkEvaluator(game, setup.network, setup.evaluator)
+        self._selfplay = SelfPlay(
+            game, evaluator, setup.search, setup.selfplay, seed=setup.seed, actor=actor
+        )
+
+    def set_weights(self, version: int, weights: Weights) -> None:
+        """Plays on with another network."""
+        self._selfplay.set_weights(version, weights)
+
+    def play(self, num_games: int) -> PlayReport:
+        """Plays until at least this many games have finished."""
+        return self._selfplay.play(num_games)
+
+    def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Runs a function in this process, for work that a run spreads over its actors (the games of a gate)."""
+        return function(*arguments)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Returns the unfinished games, see `SelfPlay.snapshot`."""
+        return self._selfplay.snapshot()
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Goes on with the unfinished games of a snapshot."""
+        self._selfplay.restore(snapshot)
+
+    def resident_bytes(self) -> int:
+        """Returns the resident memory of this process."""
+        return int(psutil.Process(os.getpid()).memory_info().rss)

@@ -1,0 +1,272 @@
+"""Self-play: many games at once in lockstep, one search per game, every finished game a record.
+
+The games share nothing but the network's batch. A game that has spent its simulations makes its move and starts the
+next search at once; a game that ends is replaced by a new one.
+"""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.games.game import Game
+from alphago.games.random_play import random_actions
+from alphago.search import BatchSearch, SearchConfig, choose_actions, dirichlet_noise, visit_probs
+from alphago.types import Evaluator, SearchResult, Weights
+from selfplay.config import SelfPlayConfig
+from selfplay.records import SCHEMA_VERSION, GameRecord
+
+
+class TrainableEvaluator(Evaluator, Protocol):
+    """An evaluator whose weights can be replaced."""
+
+    def load_weights(self, weights: Weights) -> None:
+        """Uses these weights from the next evaluation on."""
+        ...
+
+
+class PlayStats(NamedTuple):
+    """What an actor did during one call of `play`."""
+
+    seconds: float  # wall time spent playing
+    num_simulations: int
+    num_evaluations: int  # rows sent to the network
+    num_leaves: int  # those of them that a simulation asked for
+
+
+class PlayReport(NamedTuple):
+    """Finished games and what they cost."""
+
+    records: list[GameRecord]
+    stats: PlayStats
+
+
+@dataclass
+class GameInProgress:
+    """One unfinished game of a row: its random stream and what its record will hold.
+
+    Attributes:
+        index: number of the game within its actor.
+        network_version: version of the network that began it.
+        rng: the game's own stream; decides noise, kinds of search and moves.
+        actions: actions so far.
+        is_full_search: kind of the running search.
+        targets: for each action the policy target as (actions, shares), None where it is no training target.
+        root_values: for each action the search's value, view of the player who moved; 0 for random opening moves.
+    """
+
+    index: int
+    network_version: int
+    rng: np.random.Generator
+    actions: list[int] = field(default_factory=list)
+    is_full_search: bool = True
+    targets: list[tuple[list[int], list[float]] | None] = field(default_factory=list)
+    root_values: list[float] = field(default_factory=list)
+
+
+class SelfPlay:
+    """Plays games against itself with one network; the plain class behind every actor."""
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: TrainableEvaluator,
+        search_config: SearchConfig,
+        config: SelfPlayConfig,
+        *,
+        seed: int,
+        actor: int,
+    ) -> None:
+        """Sets up empty games; `set_weights` must be called before `play`.
+
+        Args:
+            game: the rules.
+            evaluator: the network, with weights to be given.
+            search_config: the constants of the search.
+            config: how games are played.
+            seed: root of the run's random streams.
+            actor: number of this actor; (seed, actor, game index) names the stream of each game.
+        """
+        self._game = game
+        self._evaluator = evaluator
+        self._search_config = search_config
+        self._config = config
+        self._seed = seed
+        self._actor = actor
+        self._version = 0
+        self._num_games_begun = 0
+        self._num_simulations = 0
+        self._search = BatchSearch(
+            game,
+            evaluator,
+            search_config,
+            num_rows=config.num_games,
+            max_simulations=max(config.num_simulations, config.fast_num_simulations),
+        )
+        self._states = game.initial_states(config.num_games)
+        self._games: list[GameInProgress] = []
+        self._searches_are_stale = True
+
+    def set_weights(self, version: int, weights: Weights) -> None:
+        """Plays on with another network; searches that it did not begin start afresh."""
+        self._evaluator.load_weights(weights)
+        self._version = version
+        self._searches_are_stale = True
+
+    def play(self, num_games: int) -> PlayReport:
+        """Plays on until at least `num_games` games have finished; unfinished ones wait for the next call."""
+        started = time.perf_counter()
+        simulations, batches, leaves = (
+            self._num_simulations,
+            self._search.num_batches,
+            self._search.num_leaves,
+        )
+        self._begin_or_restart()
+        records: list[GameRecord] = []
+        while len(records) < num_games:
+            self._search.run_simulation()
+            rows = self._search.finished_rows()
+            if rows.size:
+                records += self._make_moves(rows)
+        stats = PlayStats(
+            seconds=time.perf_counter() - started,
+            num_simulations=self._num_simulations - simulations,
+            num_evaluations=(self._search.num_batches - batches) * self._config.num_games,
+            num_leaves=self._search.num_leaves - leaves,
+        )
+        return PlayReport(records, stats)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Returns the unfinished games as plain data for JSON. The running searches start afresh afterwards."""
+        self._searches_are_stale = True
+        games = []
+        for game in self._games:
+            fields = {name: getattr(game, name) for name in ("index", "network_version", "actions")}
+            games.append(
+                fields
+                | {
+                    "rng": game.rng.bit_generator.state,
+                    "targets": game.targets,
+                    "root_values": game.root_values,
+                }
+            )
+        return {"num_games_begun": self._num_games_begun, "games": games}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Goes on with the unfinished games of a snapshot."""
+        self._num_games_begun = snapshot["num_games_begun"]
+        self._games = []
+        for row, saved in enumerate(snapshot["games"]):
+            rng = np.random.default_rng()
+            rng.bit_generator.state = saved["rng"]
+            targets = [
+                None if target is None else (target[0], target[1]) for target in saved["targets"]
+            ]
+            self._games.append(
+                GameInProgress(
+                    index=saved["index"],
+                    network_version=saved["network_version"],
+                    rng=rng,
+                    actions=list(saved["actions"]),
+                    targets=targets,
+                    root_values=list(saved["root_values"]),
+                )
+            )
+            self._states[row : row + 1] = self._replay(saved["actions"])
+        self._searches_are_stale = True
+
+    def _begin_or_restart(self) -> None:
+        rows = np.arange(self._config.num_games)
+        if not self._games:
+            self._games = [self._begin_game(int(row)) for row in rows]
+        if self._searches_are_stale:
+            self._start_searches(rows)
+            self._searches_are_stale = False
+
+    def _begin_game(self, row: int) -> GameInProgress:
+        """Sets a row to a new game, some of which start with a few random moves."""
+        index = self._num_games_begun
+        self._num_games_begun += 1
+        rng = np.random.default_rng([self._seed, self._actor, index])
+        game = GameInProgress(index=index, network_version=self._version, rng=rng)
+        if rng.random() < self._config.random_opening_probability:
+            num_moves = int(rng.integers(1, self._config.random_opening_plies, endpoint=True))
+            game.actions = random_actions(self._game, rng, num_moves=num_moves)
+            game.targets = [None] * len(game.actions)
+            game.root_values = [0.0] * len(game.actions)
+        self._states[row : row + 1] = self._replay(game.actions)
+        return game
+
+    def _replay(self, actions: list[int]) -> npt.NDArray[np.void]:
+        state = self._game.initial_states(1)
+        for action in actions:
+            state = self._game.step(state, [action])
+        return state
+
+    def _start_searches(self, rows: npt.NDArray[np.int64]) -> None:
+        """Starts the next search of each row: a full one with noise, or a fast one (playout-cap randomisation)."""
+        states = self._states[rows]
+        legal = self._game.legal_actions(states)
+        noise = np.zeros(legal.shape, np.float32)
+        budgets = np.full(len(rows), self._config.fast_num_simulations)
+        for k, row in enumerate(rows):
+            game = self._games[row]
+            game.is_full_search = bool(game.rng.random() < self._config.full_search_probability)
+            if game.is_full_search:
+                concentration = self._search_config.noise_concentration
+                noise[k] = dirichlet_noise(legal[k], concentration=concentration, rng=game.rng)
+                budgets[k] = self._config.num_simulations
+        self._search.start(rows, states, budgets, root_noise=noise)
+
+    def _make_moves(self, rows: npt.NDArray[np.int64]) -> list[GameRecord]:
+        """Plays the chosen move in each row whose search has ended; returns the games that are over by it."""
+        result = self._search.result(rows)
+        self._num_simulations += int(result.visit_counts.sum())
+        actions = [self._choose_move(self._games[row], result, k) for k, row in enumerate(rows)]
+        states = self._game.step(self._states[rows], actions)
+        self._states[rows] = states
+        records = []
+        returns = self._game.returns(states)
+        for k in np.flatnonzero(self._game.is_over(states)):
+            row = int(rows[k])
+            records.append(self._record(self._games[row], returns[k]))
+            self._games[row] = self._begin_game(row)
+        self._start_searches(rows)
+        return records
+
+    def _choose_move(self, game: GameInProgress, result: SearchResult, k: int) -> int:
+        """Chooses the move of one game from row `k` of a search result and notes what the search found."""
+        config = self._config
+        is_early = len(game.actions) < config.temperature_moves
+        temperature = config.temperature_early if is_early else config.temperature_late
+        probs = visit_probs(result.visit_counts[k : k + 1], temperature)
+        action = int(choose_actions(probs, game.rng)[0])
+        target = None
+        if game.is_full_search:
+            visited = np.flatnonzero(result.policy_target[k])
+            target = (visited.tolist(), result.policy_target[k, visited].tolist())
+        game.actions.append(action)
+        game.targets.append(target)
+        game.root_values.append(float(result.root_values[k]))
+        return action
+
+    def _record(self, game: GameInProgress, returns: npt.NDArray[np.float32]) -> GameRecord:
+        sizes = [0 if target is None else len(target[0]) for target in game.targets]
+        kept = [target for target in game.targets if target is not None]
+        return GameRecord(
+            game=self._game.spec.name,
+            rules="",
+            schema_version=SCHEMA_VERSION,
+            network_version=game.network_version,
+            seed=np.array([self._seed, self._actor, game.index], np.int64),
+            actions=np.array(game.actions, np.int16),
+            target_actions=np.array([a for actions, _ in kept for a in actions], np.int16),
+            target_shares=np.array([share for _, shares in kept for share in shares], np.float32),
+            target_offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+            root_values=np.array(game.root_values, np.float32),
+            is_target=np.array([target is not None for target in game.targets]),
+            returns=returns.astype(np.float32),
+            truncated=False,
+        )

@@ -1,0 +1,233 @@
+"""The actors of a run behind one interface: in this process (`InlinePool`) or in Ray actors (`RayPool`)."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import ray
+from ray.exceptions import RayActorError
+
+from alphago.errors import TrainingError
+from alphago.types import Weights
+from selfplay.actors import ActorSetup, SelfPlayActor
+from selfplay.play import PlayReport
+
+logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+
+class SelfPlayPool(Protocol):
+    """The actors of a run. After `publish`, alternate `collect` and whatever else there is to do."""
+
+    num_actors: int
+    num_restarts: int  # actors that died and were replaced
+
+    def publish(self, version: int, weights: Weights) -> None:
+        """Gives every actor the weights to play with from now on."""
+        ...
+
+    def collect(self, timeout_s: float) -> list[PlayReport]:
+        """Keeps every actor busy and returns the reports that arrive within the time."""
+        ...
+
+    def drain(self) -> list[PlayReport]:
+        """Waits until no actor is playing and returns the last reports."""
+        ...
+
+    def map(
+        self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
+    ) -> list[Result]:
+        """Runs a function once per argument tuple, spread over the actors; results come in order."""
+        ...
+
+    def snapshot(self) -> dict[str, Any] | None:
+        """Returns the unfinished games where they can be kept, else None."""
+        ...
+
+    def resident_bytes(self) -> list[int]:
+        """Returns the resident memory of each actor process."""
+        ...
+
+    def close(self) -> None:
+        """Ends all actors; unfinished games are dropped."""
+        ...
+
+
+class InlinePool:
+    """One actor in this process. Runs with equal seeds are equal bit for bit."""
+
+    def __init__(self, setup: ActorSetup) -> None:
+        """Builds the actor."""
+        self.num_actors = 1
+        self.num_restarts = 0
+        self._games_per_call = setup.selfplay.games_per_call
+        self._actor = SelfPlayActor(setup, actor=0)
+
+    def publish(self, version: int, weights: Weights) -> None:
+        """Gives the actor the weights to play with from now on."""
+        self._actor.set_weights(version, weights)
+
+    def collect(self, timeout_s: float) -> list[PlayReport]:
+        """Plays until some games have finished, however long that takes."""
+        del timeout_s  # a clock would make equal seeds give unequal runs
+        return [self._actor.play(self._games_per_call)]
+
+    def drain(self) -> list[PlayReport]:
+        """Returns nothing: between two calls nothing is playing."""
+        return []
+
+    def map(
+        self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
+    ) -> list[Result]:
+        """Calls the function once per argument tuple."""
+        return [self._actor.call(function, *each) for each in arguments]
+
+    def snapshot(self) -> dict[str, Any] | None:
+        """Returns the unfinished games."""
+        return self._actor.snapshot()
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Goes on with the unfinished games of a snapshot."""
+        self._actor.restore(snapshot)
+
+    def resident_bytes(self) -> list[int]:
+        """Returns nothing: the actor is this process."""
+        return []
+
+    def close(self) -> None:
+        """Has nothing to end."""
+
+
+class RayPool:
+    """Actors in processes of their own. Ray must have been started.
+
+    Each actor has at most `max_in_flight` calls open: it goes on to the next while the first one's records wait to be
+    fetched, and stops when nobody fetches them. That is the bound on records in memory.
+    """
+
+    def __init__(self, setup: ActorSetup, *, num_actors: int, first_actor: int) -> None:
+        """Starts the actors.
+
+        Args:
+            setup: what all actors share.
+            num_actors: how many.
+            first_actor: number of the first; a resumed run passes one that no earlier actor of the run had, so that no
+                random stream is used twice.
+        """
+        self.num_actors = num_actors
+        self.num_restarts = 0
+        self._setup = setup
+        self._remote_actor = ray.remote(num_cpus=1)(SelfPlayActor)
+        self._next_actor = first_actor
+        self._actors = [self._start_actor() for _ in range(num_actors)]
+        self._calls: dict[Any, int] = {}  # open call -> position of its actor in the list
+        self._weights: tuple[int, Any] | None = (
+            None  # version and object reference, kept for replacements
+        )
+
+    def publish(self, version: int, weights: Weights) -> None:
+        """Puts the weights into the object store once and tells every actor."""
+        self._weights = (version, ray.put(weights))
+        for position in range(self.num_actors):
+            self._send_weights(position)
+
+    def collect(self, timeout_s: float) -> list[PlayReport]:
+        """Keeps every actor busy and returns the reports that arrive within the time."""
+        for position in range(self.num_actors):
+            open_calls = sum(owner == position for owner in self._calls.values())
+            for _ in range(self._setup.selfplay.max_in_flight - open_calls):
+                call = self._actors[position].play.remote(self._setup.selfplay.games_per_call)
+                self._calls[call] = position
+        return self._fetch(timeout_s)
+
+    def drain(self) -> list[PlayReport]:
+        """Waits until no actor is playing and returns the last reports."""
+        reports = []
+        while self._calls:
+            reports += self._fetch(timeout_s=None)
+        return reports
+
+    def map(
+        self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
+    ) -> list[Result]:
+        """Runs a function once per argument tuple, spread over the actors; results come in order."""
+        positions = [index % self.num_actors for index in range(len(arguments))]
+        calls = [
+            self._actors[position].call.remote(function, *each)
+            for position, each in zip(positions, arguments, strict=True)
+        ]
+        results = []
+        for call, position, each in zip(calls, positions, arguments, strict=True):
+            try:
+                results.append(ray.get(call))
+            except RayActorError as error:
+                self._replace(position, error)
+                results.append(ray.get(self._actors[position].call.remote(function, *each)))
+        return results
+
+    def snapshot(self) -> dict[str, Any] | None:
+        """Returns None: unfinished games live in other processes and are not kept."""
+        return None
+
+    def resident_bytes(self) -> list[int]:
+        """Returns the resident memory of each actor process."""
+        sizes: list[int] = ray.get([actor.resident_bytes.remote() for actor in self._actors])
+        return sizes
+
+    def close(self) -> None:
+        """Ends all actors; unfinished games are dropped."""
+        for actor in self._actors:
+            ray.kill(actor)
+        self._actors = []
+        self._calls = {}
+
+    def _start_actor(self) -> Any:
+        number = self._next_actor
+        self._next_actor += 1
+        return self._remote_actor.remote(self._setup, number)
+
+    def _send_weights(self, position: int) -> None:
+        """Queues the newest weights; the call is watched like any other, so that its failure shows."""
+        assert self._weights is not None, "publish must come before play"
+        version, reference = self._weights
+        self._calls[self._actors[position].set_weights.remote(version, reference)] = position
+
+    def _fetch(self, timeout_s: float | None) -> list[PlayReport]:
+        """Returns the reports of the calls that end within the time; replaces actors found dead."""
+        ready, _ = ray.wait(list(self._calls), num_returns=1, timeout=timeout_s)
+        if ready:
+            ready, _ = ray.wait(list(self._calls), num_returns=len(self._calls), timeout=0)
+        reports = []
+        for call in ready:
+            if call not in self._calls:
+                continue  # its actor was found dead a moment ago
+            position = self._calls.pop(call)
+            try:
+                report = ray.get(call)
+            except RayActorError as error:
+                self._replace(position, error)
+                continue
+            if report is not None:  # None answers set_weights
+                reports.append(report)
+        return reports
+
+    def _replace(self, position: int, error: RayActorError) -> None:
+        """Starts another actor in place of a dead one, within the limit."""
+        self.num_restarts += 1
+        limit = self._setup.selfplay.max_restarts
+        reason = str(error).splitlines()[0]
+        if self.num_restarts > limit:
+            raise TrainingError(
+                f"self-play actor {position} died and selfplay.max_restarts={limit} is used up: {reason}"
+            )
+        logger.warning(
+            "self-play actor %d died (%d of %d restarts): %s",
+            position,
+            self.num_restarts,
+            limit,
+            reason,
+        )
+        self._calls = {call: owner for call, owner in self._calls.items() if owner != position}
+        self._actors[position] = self._start_actor()
+        self._send_weights(position)
