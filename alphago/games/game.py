@@ -1,20 +1,26 @@
 """What a game is: a description (`GameSpec`) and a few batched functions (`Game`).
 
-A batch of games is an array of one structured dtype per game. Code outside of this package copies rows and knows no
-field of them, except through the functions of `Game`.
+A batch of games is an array of one structured dtype per game. Code outside of this package copies
+rows and knows no field of them, except through the functions of `Game`.
 
-For every game and every reachable batch `s` the following identities hold; `conformance.check_game` runs them all:
+For every game and every reachable batch `s` the following identities hold. `check_game` (in
+`conformance.py`) runs them all but one: that an observation is the view of the player to move,
+which only a game's own tests can know.
 
-    initial_states(B)             B equal rows, none over, each with a legal action
-    step(s, a)                    a new array; `s` is unchanged; row b depends on row b alone
-    legal_actions(s)[b]           all False if and only if is_over(s)[b]
-    returns(s)[b]                 sums to 0, each in [-1, 1]; all 0 while the game is not over
-    to_play(s)[b]                 0 or 1; it need not alternate
-    observe(s)                    0 or 1 in every cell, the view of the player to move
-    number of moves               at most spec.max_moves
-    text_to_action(action_to_text(a)) == a   for every action
-    apply_symmetry(step(s, a)) == step(apply_symmetry(s), image of a), and likewise for the mask, the observation and
-                                  the result; symmetries form a group whose first member is the identity
+    initial_states(B)         B equal rows, none over, player 0 to move
+    step(s, a)                fits every legal action; refuses any other and changes nothing
+    legal_actions(s)[b]       all False if and only if is_over(s)[b]
+    returns(s)[b]             sums to 0, each in [-1, 1]; all 0 while the game is not over
+    to_play(s)[b]             0 or 1, in a finished game too; it need not alternate
+    observe(s)                0 or 1 in every cell, the view of the player to move
+    every function of s       answers with a new array whose row b depends on row b of its arguments
+                              alone; leaves its arguments as they are; takes read-only arrays and
+                              batches of any size, also none; answers the same when asked again
+    number of moves           at most spec.max_moves
+    text_to_action(action_to_text(a)) == a   for every action; texts hold no space and no comma
+    apply_symmetry(step(s, a)) == step(apply_symmetry(s), image of a)   and likewise for the mask,
+                              the observation, the player to move and the result; symmetries form a
+                              group whose first member is the identity, and leave a pass where it is
 """
 
 from typing import NamedTuple, Protocol
@@ -50,7 +56,7 @@ class GameSpec(NamedTuple):
 
 
 class Game(Protocol):
-    """A game for two players, as functions over batches of states. See the module for what must hold."""
+    """A game for two players, as functions over batches; the module says what must hold."""
 
     @property
     def spec(self) -> GameSpec:
@@ -72,7 +78,8 @@ class Game(Protocol):
             [B] new states; the arguments are left as they were.
 
         Raises:
-            IllegalActionError: if an action is not an integer, out of range, illegal, or its game is over.
+            IllegalActionError: if an action is not an integer, out of range or illegal, or its game
+                is over.
         """
         ...
 
@@ -93,7 +100,10 @@ class Game(Protocol):
         ...
 
     def observe(self, states: States) -> UInt8Array:
-        """Returns uint8 [B, C, H, W] of zeros and ones, the view of the player to move (the network's input)."""
+        """Returns uint8 [B, C, H, W], zeros and ones: the network's input.
+
+        It is the view of the player to move.
+        """
         ...
 
     def apply_symmetry(self, states: States, symmetry: Symmetry) -> States:
@@ -101,14 +111,19 @@ class Game(Protocol):
         ...
 
     def action_to_text(self, action: int) -> str:
-        """Returns the move as people write it."""
+        """Returns the move as people write it.
+
+        Raises:
+            IllegalActionError: if the game has no such action.
+        """
         ...
 
     def text_to_action(self, text: str) -> int:
         """Reads a move.
 
         Raises:
-            NotationError: if the text names no action of this game (it may still be illegal in a position).
+            NotationError: if the text names no action of this game. (Whether the action is legal in
+                a position is not asked.)
         """
         ...
 

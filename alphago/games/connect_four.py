@@ -1,0 +1,98 @@
+"""Connect Four: stones fall in seven columns of six cells; four in a line win.
+
+An action is a column, 0 to 6 from the left; a move's text is the column's number, 1 to 7. Row 0 of
+the board is the top row, as drawn.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.games.game import GameSpec
+from alphago.games.line_game import (
+    EMPTY,
+    NUM_PLANES,
+    STONES,
+    LineGame,
+    line_game_dtype,
+    put_stone,
+)
+from alphago.games.symmetry import mirror_symmetries
+from alphago.kernels import kernel
+from alphago.types import BoolArray, Int8Array, States
+
+NUM_ROWS = 6
+NUM_COLUMNS = 7
+LINE_LENGTH = 4
+
+
+@kernel
+def is_legal(state: np.void, action: int) -> bool:
+    """Tells whether a stone may fall into a column; any integer may be asked about."""
+    if state["is_over"] or not 0 <= action < NUM_COLUMNS:
+        return False
+    return bool(state["board"][0, action] == EMPTY)
+
+
+@kernel
+def landing_row(board: Int8Array, column: int) -> int:
+    """Returns the row in which a stone comes to rest in a column that is not full."""
+    row = NUM_ROWS - 1
+    while board[row, column] != EMPTY:
+        row -= 1
+    return row
+
+
+@kernel
+def step_all(states: States, actions: npt.NDArray[np.int64], after: States) -> int:
+    """Plays actions [B] in states [B]. `after` [B] is filled in place.
+
+    Returns:
+        The first row whose action is illegal, or -1; the rows from there on are left unfilled.
+    """
+    for b in range(len(states)):
+        column = actions[b]
+        if not is_legal(states[b], column):
+            return b
+        after[b] = states[b]
+        put_stone(after[b], landing_row(after[b]["board"], column), column, LINE_LENGTH)
+    return -1
+
+
+@kernel
+def fill_legal_actions_all(states: States, legal: BoolArray) -> None:
+    """Maps `is_legal` over states [B] and actions. `legal`, bool [B, A], is filled in place."""
+    for b in range(len(states)):
+        for action in range(NUM_COLUMNS):
+            legal[b, action] = is_legal(states[b], action)
+
+
+class ConnectFour(LineGame):
+    """Connect Four."""
+
+    def __init__(self) -> None:
+        """Describes the game."""
+        spec = GameSpec(
+            name="connect_four",
+            num_actions=NUM_COLUMNS,
+            observation_shape=(NUM_PLANES, NUM_ROWS, NUM_COLUMNS),
+            max_moves=NUM_ROWS * NUM_COLUMNS,
+            state_dtype=line_game_dtype(NUM_ROWS, NUM_COLUMNS),
+            pass_action=None,
+            symmetries=mirror_symmetries(NUM_ROWS, NUM_COLUMNS),
+        )
+        super().__init__(spec, tuple(str(column + 1) for column in range(NUM_COLUMNS)))
+
+    def _step_all(self, states: States, actions: npt.NDArray[np.int64], after: States) -> int:
+        return step_all(states, actions, after)
+
+    def legal_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, 7], True where the column has room; all False in a finished game."""
+        legal = np.empty((len(states), NUM_COLUMNS), np.bool_)
+        fill_legal_actions_all(states, legal)
+        return legal
+
+    def render(self, state: np.void) -> str:
+        """Returns the board with X, O and a dot for an empty cell, column numbers below."""
+        marks = {EMPTY: ".", 0: STONES[0], 1: STONES[1]}
+        rows = [" ".join(marks[int(player)] for player in row) for row in state["board"]]
+        return "\n".join([*rows, " ".join(self._moves)])

@@ -1,0 +1,237 @@
+"""What games of putting stones in a line share: states, the test for a line, observations.
+
+A game adds its own rules of where a stone may go. Kernels speak of one state; those whose names end
+in `_all` map one over a batch. Cells hold the id of the stone's player, or `EMPTY`.
+"""
+
+import abc
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.errors import IllegalActionError, NotationError
+from alphago.games.game import GameSpec, Symmetry
+from alphago.games.notation import illegal_action, integer_actions
+from alphago.games.symmetry import transform_observations
+from alphago.kernels import kernel
+from alphago.types import NUM_PLAYERS, BoolArray, FloatArray, Int8Array, States, UInt8Array
+
+EMPTY = -1  # a cell without a stone
+NO_PLAYER = -1  # the winner of a game that is drawn or goes on
+NUM_PLANES = 3
+STONES = "XO"  # how the stones of player 0 and 1 are drawn
+
+
+def line_game_dtype(height: int, width: int) -> np.dtype[np.void]:
+    """Returns the dtype of a state: all a game of this kind has to remember."""
+    return np.dtype(
+        [
+            ("board", np.int8, (height, width)),  # player id or EMPTY; row 0 is drawn on top
+            ("num_moves", np.int16),
+            ("to_play", np.int8),  # 0 or 1, also after the last move
+            ("winner", np.int8),  # 0, 1 or NO_PLAYER
+            ("is_over", np.bool_),
+        ]
+    )
+
+
+@kernel
+def count_stones(board: Int8Array, row: int, column: int, row_step: int, column_step: int) -> int:
+    """Counts the stones of one colour next to each other, from a cell on in one direction.
+
+    Args:
+        board: int8 [H, W].
+        row: row of a cell with a stone, which is not counted itself.
+        column: its column.
+        row_step: -1, 0 or 1, the direction.
+        column_step: likewise.
+
+    Returns:
+        The number of stones of the same player beyond the cell.
+    """
+    height, width = board.shape
+    player = board[row, column]
+    count = 0
+    row += row_step
+    column += column_step
+    while 0 <= row < height and 0 <= column < width and board[row, column] == player:
+        count += 1
+        row += row_step
+        column += column_step
+    return count
+
+
+@kernel
+def completes_line(board: Int8Array, row: int, column: int, line_length: int) -> bool:
+    """Tells whether the stone on a cell is part of a line of at least `line_length`.
+
+    Only lines through this cell are looked at: no other can be new when its stone was the last.
+    """
+    for row_step, column_step in ((0, 1), (1, 0), (1, 1), (1, -1)):
+        ahead = count_stones(board, row, column, row_step, column_step)
+        behind = count_stones(board, row, column, -row_step, -column_step)
+        if behind + 1 + ahead >= line_length:
+            return True
+    return False
+
+
+@kernel
+def put_stone(state: np.void, row: int, column: int, line_length: int) -> None:
+    """Puts a stone of the player to move on an empty cell and ends their turn. In place."""
+    board = state["board"]
+    player = state["to_play"]
+    board[row, column] = player
+    state["num_moves"] += 1
+    state["to_play"] = 1 - player
+    # The line comes first: a stone on the last free cell may win.
+    if completes_line(board, row, column, line_length):
+        state["winner"] = player
+        state["is_over"] = True
+    elif state["num_moves"] == board.size:
+        state["is_over"] = True
+
+
+@kernel
+def fill_returns(state: np.void, result: FloatArray) -> None:
+    """Writes the result by player id. `result`, float32 [P], is filled in place."""
+    winner = state["winner"]
+    if winner == NO_PLAYER:
+        result[:] = 0.0
+    else:
+        result[winner] = 1.0
+        result[1 - winner] = -1.0
+
+
+@kernel
+def fill_returns_all(states: States, results: FloatArray) -> None:
+    """Maps `fill_returns` over states [B]. `results`, float32 [B, P], is filled in place."""
+    for b in range(len(states)):
+        fill_returns(states[b], results[b])
+
+
+@kernel
+def fill_observation(state: np.void, planes: UInt8Array) -> None:
+    """Writes the planes for the player to move. `planes`, uint8 [3, H, W], is filled in place."""
+    board = state["board"]
+    player = state["to_play"]
+    opponent = 1 - player
+    for row in range(board.shape[0]):
+        for column in range(board.shape[1]):
+            planes[0, row, column] = board[row, column] == player
+            planes[1, row, column] = board[row, column] == opponent
+            planes[2, row, column] = player == 0
+
+
+@kernel
+def fill_observation_all(states: States, observations: UInt8Array) -> None:
+    """Maps `fill_observation` over [B]. `observations`, uint8 [B, 3, H, W], is filled in place."""
+    for b in range(len(states)):
+        fill_observation(states[b], observations[b])
+
+
+class LineGame(abc.ABC):
+    """A `Game` in which players put stones and a line of one's own wins; without a line, a draw.
+
+    Planes of an observation: own stones, the opponent's stones, all ones if player 0 is to move.
+    """
+
+    def __init__(self, spec: GameSpec, moves: tuple[str, ...]) -> None:
+        """Keeps the facts.
+
+        Args:
+            spec: the game's facts.
+            moves: the text of each action [A], all different.
+        """
+        self._spec = spec
+        self._moves = moves
+        self._actions = {move: action for action, move in enumerate(moves)}
+
+    @abc.abstractmethod
+    def _step_all(self, states: States, actions: npt.NDArray[np.int64], after: States) -> int:
+        """Plays actions [B] in states [B] into `after` [B], filled in place.
+
+        Returns:
+            The first row whose action is illegal (`after` is then undefined), or -1.
+        """
+
+    @abc.abstractmethod
+    def legal_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], True where the action is legal; all False in a finished game."""
+
+    @abc.abstractmethod
+    def render(self, state: np.void) -> str:
+        """Returns a drawing of one state for a terminal."""
+
+    @property
+    def spec(self) -> GameSpec:
+        """The facts of this game."""
+        return self._spec
+
+    def initial_states(self, num_games: int) -> States:
+        """Returns [B] empty boards, player 0 to move."""
+        states = np.zeros(num_games, self._spec.state_dtype)
+        states["board"] = EMPTY
+        states["winner"] = NO_PLAYER
+        return states
+
+    def step(self, states: States, actions: npt.ArrayLike) -> States:
+        """Plays one action in every game; see `Game.step`."""
+        checked = integer_actions(actions, num_games=len(states))
+        after = np.empty(len(states), self._spec.state_dtype)
+        bad_row = self._step_all(states, checked, after)
+        if bad_row >= 0:
+            raise illegal_action(self, states, row=bad_row, action=int(checked[bad_row]))
+        return after
+
+    def to_play(self, states: States) -> Int8Array:
+        """Returns int8 [B], the player to move, also after the last move."""
+        players: Int8Array = states["to_play"].copy()
+        return players
+
+    def is_over(self, states: States) -> BoolArray:
+        """Returns bool [B], True where there is a line or the board is full."""
+        over: BoolArray = states["is_over"].copy()
+        return over
+
+    def returns(self, states: States) -> FloatArray:
+        """Returns float32 [B, P]: 1 for whoever has a line, -1 for the other; else zeros."""
+        results = np.empty((len(states), NUM_PLAYERS), np.float32)
+        fill_returns_all(states, results)
+        return results
+
+    def observe(self, states: States) -> UInt8Array:
+        """Returns uint8 [B, 3, H, W]: own stones, the opponent's, whether player 0 is to move."""
+        observations = np.empty((len(states), *self._spec.observation_shape), np.uint8)
+        fill_observation_all(states, observations)
+        return observations
+
+    def apply_symmetry(self, states: States, symmetry: Symmetry) -> States:
+        """Returns [B] states with transformed boards."""
+        transformed = states.copy()
+        transformed["board"] = transform_observations(states["board"], symmetry)
+        return transformed
+
+    def action_to_text(self, action: int) -> str:
+        """Returns the move's text.
+
+        Raises:
+            IllegalActionError: if there is no such action.
+        """
+        if not 0 <= action < len(self._moves):
+            raise IllegalActionError(
+                f"{self._spec.name}: got action {action}, allowed: 0 to {len(self._moves) - 1}"
+            )
+        return self._moves[action]
+
+    def text_to_action(self, text: str) -> int:
+        """Reads a move; spaces around it are ignored.
+
+        Raises:
+            NotationError: if the text names no action of this game.
+        """
+        action = self._actions.get(text.strip())
+        if action is None:
+            raise NotationError(
+                f"{self._spec.name}: got {text!r}, allowed: {' '.join(self._moves)}"
+            )
+        return action

@@ -1,0 +1,89 @@
+"""Tic-tac-toe: three in a row on three by three cells.
+
+An action is a cell, 0 to 8, row by row from the top left; a move's text is the same number.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.games.game import GameSpec
+from alphago.games.line_game import (
+    EMPTY,
+    NUM_PLANES,
+    STONES,
+    LineGame,
+    line_game_dtype,
+    put_stone,
+)
+from alphago.games.symmetry import board_symmetries
+from alphago.kernels import kernel
+from alphago.types import BoolArray, States
+
+SIZE = 3  # rows, columns, and stones of a winning line
+NUM_CELLS = SIZE * SIZE
+
+
+@kernel
+def is_legal(state: np.void, action: int) -> bool:
+    """Tells whether a stone may go on a cell; any integer may be asked about."""
+    if state["is_over"] or not 0 <= action < NUM_CELLS:
+        return False
+    return bool(state["board"][action // SIZE, action % SIZE] == EMPTY)
+
+
+@kernel
+def step_all(states: States, actions: npt.NDArray[np.int64], after: States) -> int:
+    """Plays actions [B] in states [B]. `after` [B] is filled in place.
+
+    Returns:
+        The first row whose action is illegal, or -1; the rows from there on are left unfilled.
+    """
+    for b in range(len(states)):
+        if not is_legal(states[b], actions[b]):
+            return b
+        after[b] = states[b]
+        put_stone(after[b], actions[b] // SIZE, actions[b] % SIZE, SIZE)
+    return -1
+
+
+@kernel
+def fill_legal_actions_all(states: States, legal: BoolArray) -> None:
+    """Maps `is_legal` over states [B] and actions. `legal`, bool [B, A], is filled in place."""
+    for b in range(len(states)):
+        for action in range(NUM_CELLS):
+            legal[b, action] = is_legal(states[b], action)
+
+
+class TicTacToe(LineGame):
+    """Tic-tac-toe."""
+
+    def __init__(self) -> None:
+        """Describes the game."""
+        spec = GameSpec(
+            name="tic_tac_toe",
+            num_actions=NUM_CELLS,
+            observation_shape=(NUM_PLANES, SIZE, SIZE),
+            max_moves=NUM_CELLS,
+            state_dtype=line_game_dtype(SIZE, SIZE),
+            pass_action=None,
+            symmetries=board_symmetries(SIZE, SIZE),
+        )
+        super().__init__(spec, tuple(str(cell) for cell in range(NUM_CELLS)))
+
+    def _step_all(self, states: States, actions: npt.NDArray[np.int64], after: States) -> int:
+        return step_all(states, actions, after)
+
+    def legal_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, 9], True where the cell is empty; all False in a finished game."""
+        legal = np.empty((len(states), NUM_CELLS), np.bool_)
+        fill_legal_actions_all(states, legal)
+        return legal
+
+    def render(self, state: np.void) -> str:
+        """Returns the board with X and O; an empty cell shows its number."""
+        board = state["board"].reshape(-1)
+        marks = [
+            str(cell) if player == EMPTY else STONES[player] for cell, player in enumerate(board)
+        ]
+        rows = [" " + " | ".join(marks[i : i + SIZE]) for i in range(0, NUM_CELLS, SIZE)]
+        return "\n---+---+---\n".join(rows)
