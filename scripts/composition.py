@@ -1,0 +1,145 @@
+"""Composes `configs/` and the overrides into a checked `RunConfig`."""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from alphago.errors import CheckpointError, ConfigError
+from scripts.arguments import CommandLineError, hint, one_line
+from scripts.overrides import (
+    CONFIG_FOLDER,
+    GROUPS,
+    TEXT_KEYS,
+    allowed_values,
+    check_group_option,
+    leaf_types,
+    parse_override,
+)
+from train.config import RunConfig
+
+SCHEMA_NAME = "run_schema"
+
+
+def compose_config(overrides: Sequence[str]) -> DictConfig:
+    """Composes the primary config with the overrides of one job.
+
+    Args:
+        overrides: as `overrides.expand` gives them.
+
+    Raises:
+        ConfigError: if a value is of the wrong type.
+        CommandLineError: if the config cannot be composed.
+    """
+    ConfigStore.instance().store(name=SCHEMA_NAME, node=RunConfig)
+    try:
+        with initialize_config_dir(str(CONFIG_FOLDER), version_base="1.3"):
+            return compose("train", list(overrides))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise _readable(error, overrides) from None
+
+
+def to_run_config(config: DictConfig) -> RunConfig:
+    """Turns a composed config into the dataclasses, which check their values.
+
+    Raises:
+        ConfigError: if a value is missing or not allowed.
+        CommandLineError: if an interpolation cannot be resolved.
+    """
+    try:
+        run_config = OmegaConf.to_object(config)
+    except OmegaConfBaseException as error:
+        raise _readable(error, ()) from None
+    assert isinstance(run_config, RunConfig), "the config is not built on the schema of RunConfig"
+    for key, value in flatten(config):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(key, value, "a finite number")
+        if key in TEXT_KEYS and value == "":
+            raise ConfigError(key, value, "a path, or null")
+    return run_config
+
+
+def load_run_config(run_dir: Path) -> DictConfig:
+    """Reads the configuration a run was started with.
+
+    Raises:
+        CheckpointError: if the folder is not a run, or its config.yaml broken.
+    """
+    path = run_dir / "config.yaml"
+    try:
+        saved = OmegaConf.load(path)
+        merged = OmegaConf.merge(OmegaConf.structured(RunConfig), saved)
+        assert isinstance(merged, DictConfig), "a structured config is a mapping"
+        to_run_config(merged)
+    except (OSError, UnicodeDecodeError, YAMLError, OmegaConfBaseException, ConfigError) as error:
+        raise CheckpointError(f"{path}: cannot be read: {one_line(error)}") from None
+    return merged
+
+
+def apply_overrides(config: DictConfig, texts: Sequence[str]) -> DictConfig:
+    """Applies overrides to a saved configuration; a group option means the values of its file.
+
+    Raises:
+        ConfigError: if a value is of the wrong type.
+        CommandLineError: if an override is wrong, sweeps, or names an experiment.
+    """
+    changed = config.copy()
+    for text in texts:
+        override = parse_override(text)
+        if override.is_sweep_override():
+            raise CommandLineError(f"{text}: a run is resumed with one value")
+        key, value = override.key_or_group, override.value()
+        if key == "experiment":
+            raise CommandLineError(
+                "experiment: a run keeps its experiment; set single options instead"
+            )
+        if key in GROUPS:
+            check_group_option(override)
+            key, value = _group_values(key, str(value))
+        try:
+            OmegaConf.update(changed, key, value, merge=True)
+        except OmegaConfBaseException as error:
+            raise _readable(error, [text]) from None
+    return changed
+
+
+def to_yaml(config: DictConfig) -> str:
+    """Returns the config as YAML."""
+    return OmegaConf.to_yaml(config)
+
+
+def flatten(config: DictConfig) -> Iterator[tuple[str, Any]]:
+    """Yields every option of a config as (dotted key, value)."""
+    for key in leaf_types():
+        yield key, OmegaConf.select(config, key)
+
+
+def _group_values(group: str, option: str) -> tuple[str, Any]:
+    values = OmegaConf.load(CONFIG_FOLDER / group / f"{option}.yaml")
+    # The files of `game` set options of other sections too; a run keeps its game, so only the
+    # game's own part matters.
+    return (group, values[group]) if group in values else (group, values)
+
+
+def _readable(error: Exception, overrides: Sequence[str]) -> CommandLineError | ConfigError:
+    """Turns an error of Hydra or OmegaConf into one that names key, value and what is allowed."""
+    cause: BaseException | None = error
+    while cause is not None and not getattr(cause, "full_key", None):
+        cause = cause.__cause__
+    reason = one_line(str(cause or error).strip().split("\n")[0])
+    key = getattr(cause, "full_key", None)
+    if key is None:
+        return CommandLineError(reason)
+    if key not in leaf_types():
+        return CommandLineError(f"{key}: unknown key{hint(key, leaf_types())}")
+    given = [text.partition("=")[2] for text in overrides if text.partition("=")[0] == key]
+    if given:
+        return ConfigError(key, given[-1], allowed_values(key))
+    return CommandLineError(f"{key}: {reason}; allowed: {allowed_values(key)}")

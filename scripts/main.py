@@ -1,0 +1,87 @@
+"""The program `alphago`: finds the sub-command and turns errors into one line and an exit code."""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from alphago.errors import AlphagoError
+from scripts.arguments import CommandLineError, hint, one_line
+
+EXIT_OK = 0
+EXIT_WRONG_INPUT = 2
+EXIT_INTERRUPTED = 130  # what a shell reports of a program ended by Ctrl-C
+
+COMMANDS = {
+    "train": "learn a game from self-play",
+    "resume": "go on with a run",
+    "play": "play against a network or another player in the terminal",
+    "match": "let two players play a match",
+    "suite": "measure a player on a file of solved positions",
+    "bench": "measure the speed of network, search and self-play",
+    "games": "list the games",
+}
+
+HELP = f"""usage: alphago COMMAND ...
+
+AlphaZero-style self-play training.
+
+commands:
+{chr(10).join(f"  {name:<8}{summary}" for name, summary in COMMANDS.items())}
+
+`alphago COMMAND --help` shows the options of a command.
+
+examples:
+  alphago train game=tic_tac_toe minutes=3
+  alphago play random --game connect_four"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the program.
+
+    Args:
+        argv: the words after `alphago`; those of the process if None.
+
+    Returns:
+        The exit code: 0, 2 for wrong input (one line on standard error), 130 after Ctrl-C.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    command = words[0] if words and words[0] in COMMANDS else ""
+    try:
+        return _run(command, words)
+    except AlphagoError as error:
+        name = f"alphago {command}".rstrip()
+        print(f"{name}: error: {one_line(error)}", file=sys.stderr)
+        return EXIT_WRONG_INPUT
+    except BrokenPipeError:
+        # The reader of our output has gone (`alphago games | head -1`); nothing is left to say.
+        # Python would complain again when it flushes at exit, so the output points elsewhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def _run(command: str, words: list[str]) -> int:
+    if command:
+        return _run_command(command, words[1:])
+    if not words or words[0] in ("-h", "--help"):
+        print(HELP)
+        return EXIT_OK if words else EXIT_WRONG_INPUT
+    known = ", ".join(COMMANDS)
+    raise CommandLineError(f"{words[0]}: unknown command{hint(words[0], COMMANDS)}; known: {known}")
+
+
+def _run_command(command: str, words: list[str]) -> int:
+    """Imports the command's module and runs it; `--help` ends argparse with SystemExit."""
+    module = importlib.import_module(f"scripts.{command}")
+    try:
+        module.main(words)
+    except SystemExit as stop:
+        assert stop.code in (None, 0), f"alphago {command} ended with exit code {stop.code!r}"
+    return EXIT_OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

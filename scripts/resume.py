@@ -1,0 +1,89 @@
+"""`alphago resume`: goes on with a run, with its saved configuration and the changes given."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scripts.arguments import CommandLineError
+from scripts.run_folder import check_is_run
+from scripts.train import hydra_parser, run_and_report
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+EXAMPLES = (
+    "alphago resume runs/connect_four-20260101-120000 minutes=30",
+    "alphago resume runs/first train.learning_rate=5e-4 selfplay.num_actors=1",
+)
+FIXED = ("game.", "network.", "seed", "run_dir")  # what makes a run this run
+
+
+class Change(NamedTuple):
+    """One option that is not as the run was started with."""
+
+    key: str
+    old: Any
+    new: Any
+
+
+def main(argv: Sequence[str]) -> None:
+    """Resumes a run."""
+    parser = hydra_parser(
+        "resume",
+        description=(
+            "Go on with a run from its newest checkpoint. Without options everything stays as it\n"
+            "was; options may change, except game, network, seed and run_dir. Limits such as\n"
+            "minutes count the whole run."
+        ),
+        examples=EXAMPLES,
+        usage="RUN [key=value ...]",
+    )
+    parser.add_argument("run", metavar="RUN", help="folder of the run")
+    arguments = parser.parse(argv)
+    folder = Path(arguments.run)
+    check_is_run(folder)
+    from scripts.composition import apply_overrides, load_run_config, to_run_config
+
+    saved = load_run_config(folder)
+    config = apply_overrides(saved, arguments.overrides)
+    changes = find_changes(saved, config)
+    check_changes(changes)
+    run_config = to_run_config(config)
+    print(f"run: {folder}", flush=True)
+    if changes:
+        print(format_changes(changes), flush=True)
+    run_and_report(run_config, folder=folder, resume=True)
+
+
+def find_changes(saved: "DictConfig", config: "DictConfig") -> list[Change]:
+    """Returns the options that differ, in the order of the configuration."""
+    from scripts.composition import flatten
+
+    old, new = dict(flatten(saved)), dict(flatten(config))
+    return [Change(key, old[key], new[key]) for key in old if old[key] != new[key]]
+
+
+def check_changes(changes: Sequence[Change]) -> None:
+    """Checks that nothing changes that a run must keep.
+
+    Raises:
+        CommandLineError: naming both values, if it does.
+    """
+    for key, old, new in changes:
+        if key.startswith(FIXED[:2]) or key in FIXED[2:]:
+            raise CommandLineError(
+                f"{key}: this run was started with {old!r} and cannot go on with {new!r};"
+                " start a new run instead"
+            )
+
+
+def format_changes(changes: Sequence[Change]) -> str:
+    """Returns the changes as a table of three columns."""
+    rows = [("changed", "old", "new")]
+    rows += [(key, _yaml_text(old), _yaml_text(new)) for key, old, new in changes]
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    return "\n".join(f"  {key:<{widths[0]}}  {old:<{widths[1]}}  {new}" for key, old, new in rows)
+
+
+def _yaml_text(value: Any) -> str:
+    return "null" if value is None else str(value)

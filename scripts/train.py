@@ -1,0 +1,108 @@
+"""`alphago train`: composes the configuration, makes the run's folder and calls `train.run`."""
+
+import dataclasses
+import shlex
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scripts.arguments import Parser
+from scripts.run_folder import check_unused, make_run_folder
+
+if TYPE_CHECKING:
+    from train.config import RunConfig
+
+EXAMPLES = (
+    "alphago train game=connect_four network=small train.batch_size=512 minutes=30",
+    "alphago train --multirun experiment=tic_tac_toe_3min seed=1,2,3",
+)
+
+
+def hydra_parser(name: str, *, description: str, examples: Sequence[str], usage: str) -> Parser:
+    """Returns a parser of `key=value` overrides whose help lists the groups and their options."""
+    from scripts.overrides import ALL_KEYS, GROUPS, group_options
+
+    groups = "\n".join(f"  {group}={'|'.join(group_options(group))}" for group in GROUPS)
+    text = f"{description}\n\ngroups:\n{groups}\n  {ALL_KEYS}"
+    parser = Parser(name, description=text, examples=examples, usage=usage)
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="an option and its value")
+    return parser
+
+
+def main(argv: Sequence[str]) -> None:
+    """Trains once, or once per combination of values with `--multirun`."""
+    parser = hydra_parser(
+        "train",
+        description="Learn a game from self-play; every option is key=value.",
+        examples=EXAMPLES,
+        usage="[--multirun] [--cfg job] [key=value ...]",
+    )
+    parser.add_argument(
+        "-m", "--multirun", action="store_true", help="one run per combination of a=1,2"
+    )
+    parser.add_argument("--cfg", choices=["job"], help="print the configuration and stop")
+    arguments = parser.parse(argv)
+    from scripts.overrides import expand
+
+    jobs = expand(arguments.overrides, multirun=arguments.multirun)
+    from scripts.composition import compose_config, to_run_config, to_yaml
+
+    composed = [compose_config(job) for job in jobs]
+    run_configs = separate_folders([to_run_config(config) for config in composed])
+    if arguments.cfg:
+        print("---\n".join(to_yaml(config) for config in composed), end="")
+        return
+    for run_config in run_configs:
+        check_files(run_config)
+    for run_config in run_configs:
+        start(run_config)
+
+
+def separate_folders(run_configs: Sequence["RunConfig"]) -> list["RunConfig"]:
+    """Gives each of several jobs a folder: a numbered one inside of a `run_dir` they share."""
+    folders = [config.run_dir for config in run_configs]
+    return [
+        dataclasses.replace(config, run_dir=str(Path(config.run_dir) / str(number)))
+        if config.run_dir is not None and folders.count(config.run_dir) > 1
+        else config
+        for number, config in enumerate(run_configs)
+    ]
+
+
+def check_files(run_config: "RunConfig") -> None:
+    """Reads what the run will need before it creates anything.
+
+    Raises:
+        SuiteError: if the position suite cannot be read.
+        CommandLineError: if the run's folder holds something already.
+    """
+    from alphago.games import make_game
+    from eval.suites import load_suite
+
+    if run_config.suite.file is not None:
+        load_suite(make_game(run_config.game.name), run_config.suite.file)
+    if run_config.run_dir is not None:
+        check_unused(Path(run_config.run_dir))
+
+
+def start(run_config: "RunConfig") -> None:
+    """Makes the folder of a new run and trains."""
+    folder = make_run_folder(run_config.run_dir, game_name=run_config.game.name, now=datetime.now())
+    print(f"run: {folder}", flush=True)
+    run_and_report(run_config, folder=folder, resume=False)
+
+
+def run_and_report(run_config: "RunConfig", *, folder: Path, resume: bool) -> None:
+    """Trains in a folder, then says how it ended and how to play and go on."""
+    from train.progress import make_progress
+    from train.run import run
+
+    result = run(run_config, run_dir=folder, resume=resume, progress=make_progress())
+    print(
+        f"stopped: {result.stopped_because}, after {result.minutes:.1f} minutes,"
+        f" {result.num_games} games and {result.step} steps; best network: {result.best}"
+    )
+    print(f"play it:    alphago play {shlex.quote(str(folder))}")
+    print(f"go on:      alphago resume {shlex.quote(str(folder))} minutes=30")
+    print(f"watch it:   tensorboard --logdir {shlex.quote(str(folder))}")
