@@ -117,7 +117,7 @@ def _require_same_answers(got: _Answers, expected: _Answers, detail: str) -> Non
 
 def _check_spec(game: Game) -> None:
     spec = game.spec
-    _require(isinstance(spec.name, str) and spec.name.isidentifier(), f"name {spec.name!r}")
+    _require(isinstance(spec.name, str) and spec.name != "", f"name {spec.name!r}")
     _require(spec.num_actions >= 1, f"num_actions {spec.num_actions}")
     _require(spec.max_moves >= 1, f"max_moves {spec.max_moves}")
     shape = spec.observation_shape
@@ -129,12 +129,11 @@ def _check_spec(game: Game) -> None:
 
 
 def _check_initial_states(game: Game) -> None:
-    for num_games in (0, 1, 3):
+    for num_games in (1, 3):
         states = game.initial_states(num_games)
         _require(states.shape == (num_games,), f"shape {states.shape} for {num_games} games")
         _require(states.dtype == game.spec.state_dtype, f"dtype {states.dtype}")
         _require_equal(states, game.initial_states(1).repeat(num_games), "rows")
-        _require(not np.shares_memory(states, game.initial_states(num_games)), "same array twice")
         _require(not game.is_over(states).any(), "a game is over before it began")
         _require((game.to_play(states) == 0).all(), "player 0 is not to move")
 
@@ -145,12 +144,9 @@ def _check_texts(game: Game) -> None:
         text = game.action_to_text(action)
         _require(text != "" and text.split() == [text] and "," not in text, f"text {text!r}")
         _require(game.text_to_action(text) == action, f"{text!r} is not read as {action}")
-    for text in ("", "no such move", "?"):
+    for text in ("", "no such move"):
         with _refusal(NotationError, f"text_to_action({text!r})"):
             game.text_to_action(text)
-    for action in (-1, num_actions):
-        with _refusal(IllegalActionError, f"action_to_text({action})"):
-            game.action_to_text(action)
 
 
 @contextmanager
@@ -172,14 +168,13 @@ def _check_group(game: Game) -> None:
             (symmetry.cells, height * width),
             (symmetry.actions, spec.num_actions),
         ):
-            _require_equal(np.sort(gather), np.arange(size), f"{symmetry.name} is a permutation")
+            is_permutation = np.array_equal(np.sort(gather), np.arange(size))
+            _require(is_permutation, f"{symmetry.name} gathers {gather.tolist()}")
         if spec.pass_action is not None:
             moved = symmetry.actions[spec.pass_action] != spec.pass_action
             _require(not moved, f"{symmetry.name} moves the pass")
     identity = spec.symmetries[0]
     _require(is_same(compose(identity, identity), identity), "the first is not the identity")
-    names = {symmetry.name for symmetry in spec.symmetries}
-    _require(len(names) == len(spec.symmetries), "two have the same name")
     for first in spec.symmetries:
         twins = sum(is_same(first, other) for other in spec.symmetries)
         _require(twins == 1, f"{first.name} is there {twins} times")
@@ -202,20 +197,19 @@ _GAME_CHECKS: dict[str, Callable[[Game], None]] = {
 
 def _check_shapes(game: Game, states: States, rng: np.random.Generator) -> None:
     num_actions, planes = game.spec.num_actions, game.spec.observation_shape
-    for batch in (states, states[:0]):
-        num = len(batch)
-        expected = _Answers(
-            legal_actions=np.empty((num, num_actions), np.bool_),
-            to_play=np.empty(num, np.int8),
-            is_over=np.empty(num, np.bool_),
-            returns=np.empty((num, NUM_PLAYERS), np.float32),
-            observe=np.empty((num, *planes), np.uint8),
+    num = len(states)
+    expected = _Answers(
+        legal_actions=np.empty((num, num_actions), np.bool_),
+        to_play=np.empty(num, np.int8),
+        is_over=np.empty(num, np.bool_),
+        returns=np.empty((num, NUM_PLAYERS), np.float32),
+        observe=np.empty((num, *planes), np.uint8),
+    )
+    for name, got, like in zip(_Answers._fields, _ask(game, states), expected, strict=True):
+        _require(
+            (got.shape, got.dtype) == (like.shape, like.dtype),
+            f"{name} gives {got.dtype} {got.shape}, not {like.dtype} {like.shape}",
         )
-        for name, got, like in zip(_Answers._fields, _ask(game, batch), expected, strict=True):
-            _require(
-                (got.shape, got.dtype) == (like.shape, like.dtype),
-                f"{name} gives {got.dtype} {got.shape}, not {like.dtype} {like.shape}",
-            )
 
 
 def _check_legal_actions(game: Game, states: States, rng: np.random.Generator) -> None:
@@ -240,13 +234,11 @@ def _check_observe(game: Game, states: States, rng: np.random.Generator) -> None
 
 
 def _check_purity(game: Game, states: States, rng: np.random.Generator) -> None:
-    argument = states.copy()
-    answers = _ask(game, argument)
-    for name, array in zip(_Answers._fields, answers, strict=True):
-        _require(not np.shares_memory(array, argument), f"{name} is a view of its argument")
-    _require_equal(argument, states, "the argument after asking")
-    argument.setflags(write=False)
-    _require_same_answers(_ask(game, argument), answers, "asked again of a read-only array")
+    before = states.copy()
+    answers = _ask(game, states)
+    game.render(states[0])
+    _require_equal(states, before, "the states after asking")
+    _require_same_answers(_ask(game, states), answers, "asked again")
 
 
 def _check_rows(game: Game, states: States, rng: np.random.Generator) -> None:
@@ -273,6 +265,8 @@ def _all_children(game: Game, states: States) -> tuple[States, npt.NDArray[np.in
 
 def _check_step(game: Game, states: States, rng: np.random.Generator) -> None:
     parents, actions = _all_children(game, states)
+    if len(parents) == 0:  # all games are over
+        return
     before, played = parents.copy(), actions.copy()
     children = game.step(parents, actions)
     _require(children.dtype == game.spec.state_dtype, f"dtype {children.dtype}")
@@ -280,8 +274,7 @@ def _check_step(game: Game, states: States, rng: np.random.Generator) -> None:
     _require(not np.shares_memory(children, parents), "the new states are a view of the old")
     _require_equal(parents, before, "the states that were stepped")
     _require_equal(actions, played, "the actions that were played")
-    parents.setflags(write=False)
-    _require_equal(game.step(parents, actions), children, "stepped again, read-only")
+    _require_equal(game.step(parents, actions), children, "stepped again")
     order = rng.permutation(len(parents))
     _require_equal(game.step(parents[order], actions[order]), children[order], "shuffled rows")
     for b in order[: len(states)]:
@@ -300,12 +293,10 @@ def _check_refusals(game: Game, states: States, rng: np.random.Generator) -> Non
     open_states = states[~game.is_over(states)]
     if len(open_states) > 0:
         actions = random_legal_actions(game, open_states, rng=rng)
-        for wrong in (actions + 0.5, actions.astype(np.float64), actions[1:], actions[:, None]):
-            with _refusal(IllegalActionError, f"step with actions {wrong.tolist()}"):
-                game.step(open_states, wrong)
-        bad_last = np.append(actions[:-1], -1)
-        with _refusal(IllegalActionError, "step with one bad action in the last row"):
-            game.step(open_states, bad_last)
+        with _refusal(IllegalActionError, "step with half an action"):
+            game.step(open_states, actions - 0.5)
+        with _refusal(IllegalActionError, "step with a bad action in the last row"):
+            game.step(open_states, np.append(actions[:-1], -1))
     _require_equal(states, before, "the states after refused steps")
 
 
@@ -315,8 +306,9 @@ def _check_symmetric_states(game: Game, states: States, rng: np.random.Generator
     for symmetry in game.spec.symmetries:
         images = game.apply_symmetry(states, symmetry)
         _require_equal(states, before, f"the argument of {symmetry.name}")
-        _require(not np.shares_memory(images, states), f"{symmetry.name} gives a view")
-        _require_equal(game.apply_symmetry(images, inverse(symmetry)), states, "there and back")
+        undo = inverse(symmetry)
+        back = next(other for other in game.spec.symmetries if is_same(other, undo))
+        _require_equal(game.apply_symmetry(images, back), states, f"{symmetry.name} undone")
         expected = answers._replace(
             legal_actions=transform_policies(answers.legal_actions, symmetry),
             observe=transform_observations(answers.observe, symmetry),
@@ -326,6 +318,8 @@ def _check_symmetric_states(game: Game, states: States, rng: np.random.Generator
 
 def _check_symmetric_steps(game: Game, states: States, rng: np.random.Generator) -> None:
     parents, actions = _all_children(game, states)
+    if len(parents) == 0:  # all games are over
+        return
     children = game.step(parents, actions)
     for symmetry in game.spec.symmetries:
         images = game.apply_symmetry(parents, symmetry)
@@ -334,12 +328,13 @@ def _check_symmetric_steps(game: Game, states: States, rng: np.random.Generator)
 
 
 _STATE_CHECKS: dict[str, _StateCheck] = {
+    # First: the other checks would not see what an earlier question has changed.
+    "answers are the same when asked again, and the states are left as they are": _check_purity,
     "answers have the shapes and dtypes of the contract": _check_shapes,
     "legal_actions(s)[b] is all False if and only if is_over(s)[b]": _check_legal_actions,
     "returns(s)[b] sums to 0, each in [-1, 1], all 0 before the end": _check_returns,
     "to_play(s)[b] is 0 or 1": _check_to_play,
     "observe(s) is 0 or 1 in every cell": _check_observe,
-    "answers are new arrays, the same when asked again, and change no argument": _check_purity,
     "row b of an answer depends on row b of the states alone": _check_rows,
     "render(state) is a drawing without a final newline": _check_render,
     "step(s, a) is a new array, row b depends on row b alone, s is unchanged": _check_step,

@@ -8,14 +8,13 @@ For every game and every reachable batch `s` the following identities hold. `che
 which only a game's own tests can know.
 
     initial_states(B)         B equal rows, none over, player 0 to move
-    step(s, a)                fits every legal action; refuses any other and changes nothing
+    step(s, a)                a new array; takes every legal action, refuses any other
     legal_actions(s)[b]       all False if and only if is_over(s)[b]
     returns(s)[b]             sums to 0, each in [-1, 1]; all 0 while the game is not over
     to_play(s)[b]             0 or 1, in a finished game too; it need not alternate
     observe(s)                0 or 1 in every cell, the view of the player to move
-    every function of s       answers with a new array whose row b depends on row b of its arguments
-                              alone; leaves its arguments as they are; takes read-only arrays and
-                              batches of any size, also none; answers the same when asked again
+    every function of s       row b of the answer depends on row b of the arguments alone, which are
+                              left as they are; the answer is the same when asked again
     number of moves           at most spec.max_moves
     text_to_action(action_to_text(a)) == a   for every action; texts hold no space and no comma
     apply_symmetry(step(s, a)) == step(apply_symmetry(s), image of a)   and likewise for the mask,
@@ -111,11 +110,7 @@ class Game(Protocol):
         ...
 
     def action_to_text(self, action: int) -> str:
-        """Returns the move as people write it.
-
-        Raises:
-            IllegalActionError: if the game has no such action.
-        """
+        """Returns the move as people write it."""
         ...
 
     def text_to_action(self, text: str) -> int:
