@@ -1,0 +1,49 @@
+"""Files that are there whole or not at all, whenever the process is killed."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+TEMPORARY_SUFFIX = ".tmp"
+
+
+@contextmanager
+def replace_file(path: Path) -> Iterator[BinaryIO]:
+    """Opens a file that takes its final name only once it is complete and on the disk.
+
+    Args:
+        path: final name; an older file of that name stays until the new one takes its place.
+
+    Yields:
+        The open file, under the temporary name `<path>.tmp`. When the block raises, it is removed.
+    """
+    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
+    try:
+        with temporary.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flushes a folder's entries to the disk, so that a rename in it outlives a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def reason(error: OSError) -> str:
+    """Says in a few words why a file could not be read or written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "disk full"
+    return error.strerror or str(error)

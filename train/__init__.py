@@ -1,0 +1,1 @@
+"""Learning from self-play, and the run that ties playing, learning and gating together."""

@@ -1,0 +1,280 @@
+"""Checkpoints: folders that hold all a run needs to go on, there whole or not at all.
+
+<run>/checkpoints/<step>/   weights.safetensors   the weights that play
+                            best.safetensors      the best network at that time
+                            trainer.safetensors   weights in training, optimiser, running average
+                            state.json            counters, random states, unfinished games
+                            config.yaml           the run's configuration
+                            manifest.json         what it is, sizes and checksums of the others
+<run>/best                  name of the checkpoint whose network was promoted last
+"""
+
+import json
+import logging
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from alphago.errors import CheckpointError
+from alphago.files import reason, replace_file, sync_folder
+from alphago.network.network import NetworkConfig
+from alphago.network.weights import (
+    CHECKPOINT_SCHEMA_VERSION,
+    MANIFEST_NAME,
+    load_player_network,
+    read_weights,
+    save_weights,
+    sha256_of,
+)
+from alphago.types import Weights
+
+CHECKPOINTS_FOLDER = "checkpoints"
+BEST_FILE = "best"
+_STATE_FILE = "state.json"
+_CONFIG_FILE = "config.yaml"
+_FILES = (
+    "weights.safetensors",
+    "best.safetensors",
+    "trainer.safetensors",
+    _STATE_FILE,
+    _CONFIG_FILE,
+)
+_TEMPORARY = ".tmp-"  # beginning of the name of a folder that is being written or removed
+_REPLACED = ".replaced"  # end of the name of a checkpoint whose place another is about to take
+_NAME = re.compile(rf"(\d{{8,}})({re.escape(_REPLACED)})?")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Checkpoint:
+    """What a checkpoint holds.
+
+    Attributes:
+        game: name of the game.
+        network: sizes of both networks.
+        step: optimiser steps of the run.
+        weights: the weights that play.
+        best_weights: the best network's weights.
+        trainer_tensors: arrays of `Trainer.state_dict`.
+        state: data for JSON: counters, random states, the trainer's facts, unfinished games.
+        config_text: the run's configuration as YAML.
+    """
+
+    game: str
+    network: NetworkConfig
+    step: int
+    weights: Weights
+    best_weights: Weights
+    trainer_tensors: Weights
+    state: dict[str, Any]
+    config_text: str
+
+
+def save_checkpoint(run_folder: Path, checkpoint: Checkpoint) -> Path:
+    """Writes a checkpoint; one of the same step is replaced once the new one is safely on disk.
+
+    Returns:
+        The checkpoint's folder.
+
+    Raises:
+        CheckpointError: if a weight or a number of the state is not finite, or the disk is full or
+            cannot be written. All older checkpoints are as they were and nothing is left behind.
+    """
+    final = run_folder / CHECKPOINTS_FOLDER / f"{checkpoint.step:08d}"
+    with _write_errors(final):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        _clean(final.parent)
+        temporary = final.with_name(f"{_TEMPORARY}{final.name}")
+        try:
+            temporary.mkdir()
+            _write_files(temporary, checkpoint)
+            _put_in_place(temporary, final)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return final
+
+
+def load_checkpoint(folder: Path) -> Checkpoint:
+    """Reads a checkpoint and checks every file against the manifest.
+
+    Raises:
+        CheckpointError: naming the file and what is wrong with it: missing, of another size or
+            checksum, unreadable, of another schema version, or with weights that are not finite.
+    """
+    info, weights = load_player_network(folder)
+    _verify_files(folder)
+    best_weights, _ = read_weights(folder / "best.safetensors")
+    trainer_tensors, _ = read_weights(folder / "trainer.safetensors")
+    for tensors in (weights, best_weights, trainer_tensors):
+        for name, array in tensors.items():
+            if not np.isfinite(array).all():
+                raise CheckpointError(f"{folder}: {name} is not finite")
+    return Checkpoint(
+        game=info.game,
+        network=info.network,
+        step=info.step,
+        weights=weights,
+        best_weights=best_weights,
+        trainer_tensors=trainer_tensors,
+        state=json.loads((folder / _STATE_FILE).read_text(encoding="utf-8")),
+        config_text=(folder / _CONFIG_FILE).read_text(encoding="utf-8"),
+    )
+
+
+def newest_checkpoint(run_folder: Path) -> tuple[Path, Checkpoint] | None:
+    """Reads the newest checkpoint that is whole; broken ones are passed over with a warning.
+
+    Returns:
+        Its folder and content, or None if the run has not written any checkpoint yet.
+
+    Raises:
+        CheckpointError: if there are checkpoints, and all are broken.
+    """
+    folders = _checkpoints(run_folder / CHECKPOINTS_FOLDER)
+    for folder in reversed(folders):
+        try:
+            return folder, load_checkpoint(folder)
+        except CheckpointError as error:
+            _log.warning("checkpoint %s is broken, trying the one before: %s", folder.name, error)
+    if folders:
+        raise CheckpointError(f"{run_folder}: all {len(folders)} checkpoints are broken")
+    return None
+
+
+def prune(run_folder: Path, *, keep_last: int) -> None:
+    """Removes old checkpoints.
+
+    Args:
+        run_folder: folder of the run.
+        keep_last: newest checkpoints that stay, at least 1; so does the one named by `best`.
+    """
+    assert keep_last >= 1, "a run always keeps a checkpoint"
+    best = read_best(run_folder)
+    for folder in _checkpoints(run_folder / CHECKPOINTS_FOLDER)[:-keep_last]:
+        if folder.name != best:
+            # Renamed first, so that no half removed folder passes for a broken checkpoint.
+            shutil.rmtree(folder.rename(folder.with_name(f"{_TEMPORARY}{folder.name}")))
+
+
+def write_best(run_folder: Path, name: str) -> None:
+    """Notes the name of the checkpoint whose network was promoted, in one step.
+
+    Raises:
+        CheckpointError: if the file cannot be written; it is as it was then.
+    """
+    with _write_errors(run_folder / BEST_FILE), replace_file(run_folder / BEST_FILE) as file:
+        file.write(f"{name}\n".encode())
+
+
+def read_best(run_folder: Path) -> str | None:
+    """Returns the name of the checkpoint whose network was promoted last, None before the first."""
+    try:
+        return (run_folder / BEST_FILE).read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+
+
+def rng_state(rng: np.random.Generator) -> dict[str, Any]:
+    """Returns the state of a random stream as data for JSON."""
+    state = dict(rng.bit_generator.state)
+    assert state["bit_generator"] == "PCG64", "the other generators' states hold arrays"
+    return state
+
+
+def rng_from_state(state: dict[str, Any]) -> np.random.Generator:
+    """Returns a random stream that goes on where `rng_state` was called."""
+    rng = np.random.Generator(np.random.PCG64())
+    rng.bit_generator.state = state
+    return rng
+
+
+def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
+    """Writes all files of a checkpoint, each flushed to the disk, the manifest last."""
+    state_text = json.dumps(checkpoint.state, allow_nan=False)
+    metadata = {"game": checkpoint.game, "step": str(checkpoint.step)}
+    save_weights(folder / "weights.safetensors", checkpoint.weights, metadata)
+    save_weights(folder / "best.safetensors", checkpoint.best_weights, metadata)
+    save_weights(folder / "trainer.safetensors", checkpoint.trainer_tensors, metadata)
+    for name, text in ((_STATE_FILE, state_text), (_CONFIG_FILE, checkpoint.config_text)):
+        with replace_file(folder / name) as file:
+            file.write(text.encode())
+    manifest = {
+        "schema_version": CHECKPOINT_SCHEMA_VERSION,
+        "game": checkpoint.game,
+        "network": asdict(checkpoint.network),
+        "step": checkpoint.step,
+        "files": {
+            name: {"sha256": sha256_of(folder / name), "bytes": (folder / name).stat().st_size}
+            for name in _FILES
+        },
+    }
+    with replace_file(folder / MANIFEST_NAME) as file:
+        file.write(json.dumps(manifest, indent=2).encode())
+
+
+def _put_in_place(temporary: Path, final: Path) -> None:
+    """Gives a finished folder its name. Whenever this is stopped, the old or the new one is there."""
+    replaced = final.with_name(final.name + _REPLACED)
+    if final.exists():
+        final.rename(replaced)
+    temporary.rename(final)
+    sync_folder(final.parent)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _clean(folder: Path) -> None:
+    """Removes what a killed process left, and finishes or takes back its replacement."""
+    for leftover in folder.glob(f"{_TEMPORARY}*"):
+        shutil.rmtree(leftover)
+    for replaced in folder.glob(f"*{_REPLACED}"):
+        final = replaced.with_name(replaced.name.removesuffix(_REPLACED))
+        if final.exists():
+            shutil.rmtree(replaced)
+        else:
+            replaced.rename(final)
+
+
+def _checkpoints(folder: Path) -> list[Path]:
+    """Returns a run's checkpoints, oldest first, also one whose replacement was stopped midway."""
+    if not folder.is_dir():
+        return []
+    matches = [match for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
+    matches.sort(key=lambda match: (int(match[1]), match[2] is None))
+    return [folder / match[0] for match in matches]
+
+
+def _verify_files(folder: Path) -> None:
+    """Raises CheckpointError unless all files are there, as the manifest describes them."""
+    manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
+    missing = [name for name in _FILES if name not in manifest["files"]]
+    if missing:
+        raise CheckpointError(f"{folder / MANIFEST_NAME}: lacks {', '.join(missing)}")
+    for name, expected in manifest["files"].items():
+        path = folder / name
+        if not path.is_file():
+            raise CheckpointError(f"{path}: missing")
+        size = path.stat().st_size
+        if size != expected["bytes"]:
+            raise CheckpointError(f"{path}: has {size} bytes, expected {expected['bytes']}")
+        if sha256_of(path) != expected["sha256"]:
+            raise CheckpointError(f"{path}: broken, its checksum is not the one in {MANIFEST_NAME}")
+
+
+@contextmanager
+def _write_errors(target: Path) -> Iterator[None]:
+    """Turns whatever keeps a file or folder from being written into a `CheckpointError`."""
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(f"{target}: not saved: {reason(error)}") from error
+    except ValueError as error:  # a weight or a number of the state is not finite
+        cause = error.__cause__
+        why = reason(cause) if isinstance(cause, OSError) else error
+        raise CheckpointError(f"{target}: not saved: {why}") from error

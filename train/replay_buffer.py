@@ -1,0 +1,232 @@
+"""The window of positions that are learnt from: the newest ones, sampled uniformly.
+
+What a sample holds depends on the order of the positions and the random stream alone, so a buffer
+rebuilt from the record store goes on exactly like one that was never stopped.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.errors import check_config
+from alphago.games.game import Game, GameSpec
+from selfplay.records import GameRecord, is_held_out
+from train.targets import TrainingRows, rows_from_records
+
+WINDOW_GROWTHS = ("fixed", "katago")
+GAMES_PER_REPLAY = (
+    256  # replayed in lockstep when the buffer is rebuilt; bounds the memory it takes
+)
+
+
+@dataclass(kw_only=True)
+class ReplayConfig:
+    """Which positions are learnt from, and how often.
+
+    Attributes:
+        window_size: newest positions sampled from; with `katago` the most the window grows to
+            (AlphaGo Zero: those of 500,000 games).
+        window_growth: `fixed`, or `katago` for a window that grows with the positions seen.
+        window_min: positions at which the window starts to grow more slowly than the run, m of
+            KataGo's law (KataGo: 250,000).
+        window_exponent: exponent of the law, e (KataGo: 0.65).
+        window_scale: positions by which the window grows per new one at first, k (KataGo: 0.4).
+        samples_per_position: how often a position is sampled on average, at most (KataGo: 4 to 8).
+        holdout_fraction: share of the games kept for validation, never learnt from.
+    """
+
+    window_size: int
+    window_growth: str
+    window_min: int
+    window_exponent: float
+    window_scale: float
+    samples_per_position: float
+    holdout_fraction: float
+
+    def __post_init__(self) -> None:
+        """Checks the values."""
+        for name in ("window_size", "window_min"):
+            value = getattr(self, name)
+            check_config(f"replay.{name}", value, value >= 1, "an integer of at least 1")
+        growth, exponent = self.window_growth, self.window_exponent
+        check_config(
+            "replay.window_growth", growth, growth in WINDOW_GROWTHS, " or ".join(WINDOW_GROWTHS)
+        )
+        check_config("replay.window_exponent", exponent, 0 < exponent <= 1, "above 0, at most 1")
+        for name in ("window_scale", "samples_per_position"):
+            value = getattr(self, name)
+            check_config(f"replay.{name}", value, 0 < value < math.inf, "a number above 0")
+        fraction = self.holdout_fraction
+        check_config("replay.holdout_fraction", fraction, 0 <= fraction <= 0.5, "from 0 to 0.5")
+
+
+def window_size(config: ReplayConfig, positions_seen: int) -> int:
+    """Returns how many of the newest positions are sampled from.
+
+    KataGo's law for N positions: m + k (N^e - m^e) / (e m^(e - 1)), which has the slope k at N = m
+    and all positions below it (KataGoMethods, "Self-play window").
+    """
+    size = config.window_size
+    if config.window_growth == "katago":
+        m, e, k = config.window_min, config.window_exponent, config.window_scale
+        n = max(positions_seen, m)
+        size = min(size, int(m + k * (n**e - m**e) / (e * m ** (e - 1))))
+    return min(size, positions_seen)
+
+
+class _Ring:
+    """The newest rows up to a capacity, in little memory that is all taken at the start.
+
+    Observations are kept as bits, policies as float16: 1/800 keeps three digits.
+    """
+
+    def __init__(self, spec: GameSpec, capacity: int) -> None:
+        self.capacity = capacity
+        self.num_rows = 0  # rows held
+        self._end = 0  # where the next row goes
+        self._shape = spec.observation_shape
+        num_bytes = -(-math.prod(spec.observation_shape) // 8)
+        # `full` writes every page, where `zeros` would take the memory bit by bit during the run.
+        self._bits = np.full((capacity, num_bytes), 0, dtype=np.uint8)
+        self._policies = np.full((capacity, spec.num_actions), 0, dtype=np.float16)
+        self._values = np.full(capacity, 0, dtype=np.float32)
+        self._weights = np.full(capacity, 0, dtype=np.float32)
+
+    def append(self, rows: TrainingRows) -> None:
+        """Adds rows, forgetting the oldest where there is no room."""
+        num_rows = min(len(rows.value_targets), self.capacity)
+        if num_rows == 0:
+            return
+        newest = slice(len(rows.value_targets) - num_rows, None)
+        places = (self._end + np.arange(num_rows)) % self.capacity
+        observations = rows.observations[newest].reshape(num_rows, -1)
+        self._bits[places] = np.packbits(observations, axis=1)
+        self._policies[places] = rows.policy_targets[newest]
+        self._values[places] = rows.value_targets[newest]
+        self._weights[places] = rows.weights[newest]
+        self._end = (self._end + num_rows) % self.capacity
+        self.num_rows = min(self.num_rows + num_rows, self.capacity)
+
+    def take(self, ages: npt.NDArray[np.int64]) -> TrainingRows:
+        """Returns rows [M] by age: 0 is the newest."""
+        places = (self._end - 1 - ages) % self.capacity
+        num_cells = math.prod(self._shape)
+        observations = np.unpackbits(self._bits[places], axis=1, count=num_cells)
+        policies = self._policies[places].astype(np.float32)
+        policies /= policies.sum(axis=1, keepdims=True)  # float16 loses up to 1/2000 of the sum
+        return TrainingRows(
+            observations=observations.reshape(len(ages), *self._shape),
+            policy_targets=policies,
+            value_targets=self._values[places],
+            weights=self._weights[places],
+        )
+
+
+class ReplayBuffer:
+    """Positions of the newest games, and beside them those of held-out games.
+
+    Attributes:
+        config: how large the window is and how often a position may be used.
+        positions_seen: positions ever added to learn from, held-out ones not counted.
+        samples_drawn: rows ever sampled.
+    """
+
+    def __init__(self, spec: GameSpec, config: ReplayConfig) -> None:
+        """Takes all the memory the buffer will ever need."""
+        self.config = config
+        self.positions_seen = 0
+        self.samples_drawn = 0
+        self._learnt = _Ring(spec, config.window_size)
+        num_held_out = math.ceil(config.window_size * config.holdout_fraction)
+        self._held_out = _Ring(spec, num_held_out)
+        # [S, H * W] and [S, A]: one row of gathers per symmetry.
+        self._cells = np.stack([symmetry.cells for symmetry in spec.symmetries])
+        self._actions = np.stack([symmetry.actions for symmetry in spec.symmetries])
+
+    @property
+    def num_positions(self) -> int:
+        """Positions in memory, at least `window`."""
+        return self._learnt.num_rows
+
+    @property
+    def num_held_out(self) -> int:
+        """Held-out positions in memory."""
+        return self._held_out.num_rows
+
+    @property
+    def window(self) -> int:
+        """How many of the newest positions are sampled from."""
+        return min(window_size(self.config, self.positions_seen), self.num_positions)
+
+    def append(self, rows: TrainingRows) -> None:
+        """Adds positions to learn from, oldest first."""
+        self._learnt.append(rows)
+        self.positions_seen += len(rows.value_targets)
+
+    def append_held_out(self, rows: TrainingRows) -> None:
+        """Adds positions of held-out games, oldest first."""
+        self._held_out.append(rows)
+
+    def append_games(self, game: Game, records: Iterable[GameRecord]) -> None:
+        """Adds the positions of finished games, each to the learnt or to the held-out ones.
+
+        Raises:
+            RecordError: as `rows_from_records` does; the games before the faulty batch are added.
+        """
+        fraction = self.config.holdout_fraction
+        remaining = iter(records)
+        while games := list(islice(remaining, GAMES_PER_REPLAY)):
+            held_out = [record for record in games if is_held_out(record, fraction)]
+            learnt = [record for record in games if not is_held_out(record, fraction)]
+            self.append(rows_from_records(game, learnt))
+            self.append_held_out(rows_from_records(game, held_out))
+
+    def samples_allowed(self) -> int:
+        """Returns how many rows may be sampled before new positions have to come.
+
+        The bound keeps the trainer from learning the few games it has by heart: beyond it, loss in
+        training falls and strength with it.
+        """
+        allowed = int(self.config.samples_per_position * self.positions_seen) - self.samples_drawn
+        return max(allowed, 0)
+
+    def sample(self, num_rows: int, rng: np.random.Generator) -> TrainingRows:
+        """Draws rows uniformly from the window, each under a random symmetry of the game.
+
+        Args:
+            num_rows: rows to draw (with replacement), at most `samples_allowed()`.
+            rng: decides rows and symmetries.
+
+        Returns:
+            The drawn rows, M = num_rows.
+        """
+        assert 0 < num_rows <= self.samples_allowed(), "the bound on the use of positions is broken"
+        rows = self._learnt.take(rng.integers(self.window, size=num_rows))
+        symmetries = rng.integers(len(self._cells), size=num_rows)
+        self.samples_drawn += num_rows
+        shape = rows.observations.shape  # [M, C, H, W]
+        planes = rows.observations.reshape(shape[0], shape[1], -1)
+        cells = self._cells[symmetries][:, np.newaxis, :]
+        return rows._replace(
+            observations=np.take_along_axis(planes, cells, axis=2).reshape(shape),
+            policy_targets=np.take_along_axis(
+                rows.policy_targets, self._actions[symmetries], axis=1
+            ),
+        )
+
+    def newest_held_out(self, num_rows: int) -> TrainingRows:
+        """Returns up to `num_rows` held-out rows as they were added, the newest first."""
+        return self._held_out.take(np.arange(min(num_rows, self.num_held_out)))
+
+    def state_dict(self) -> dict[str, int]:
+        """Returns the counters for JSON; the positions themselves are in the record store."""
+        return {"positions_seen": self.positions_seen, "samples_drawn": self.samples_drawn}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Sets the counters, after the games the buffer held were added again."""
+        self.positions_seen = state["positions_seen"]
+        self.samples_drawn = state["samples_drawn"]

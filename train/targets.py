@@ -1,0 +1,127 @@
+"""From finished games to what the network shall say: (s, pi, z), one row per position."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.errors import RecordError
+from alphago.games.game import Game, GameSpec
+from alphago.types import BoolArray, FloatArray, States, UInt8Array, value_for
+from selfplay.records import GameRecord, check_record
+
+
+class TrainingRows(NamedTuple):
+    """Positions to learn from."""
+
+    observations: UInt8Array  # [R, C, H, W], zeros and ones, view of the player to move
+    policy_targets: FloatArray  # [R, A], sums to 1, exactly 0 where illegal
+    value_targets: FloatArray  # [R], result of the game, view of the player to move
+    weights: FloatArray  # [R], how much the row counts in the loss
+
+
+def rows_from_records(game: Game, records: Sequence[GameRecord]) -> TrainingRows:
+    """Replays games and collects their positions.
+
+    All games are replayed in lockstep, one batched step per ply. The value target is the result of
+    the game; a truncated game counts as drawn.
+
+    Args:
+        game: the rules by which the records were played.
+        records: finished games.
+
+    Returns:
+        The positions with `is_target`, record after record, each in the order of its moves.
+
+    Raises:
+        RecordError: naming the game, if a record is unsound (NaN included), does not replay, ends
+            otherwise than it says, or has a policy target on an illegal action.
+    """
+    for record in records:
+        check_record(record)
+        if record.game != game.spec.name:
+            raise RecordError(f"{record}: expected a record of {game.spec.name}")
+    lengths = np.array([len(record.actions) for record in records], dtype=np.int64)  # [G]
+    results = np.array([record.returns for record in records], dtype=np.float32)  # [G, P]
+    is_target = np.zeros((len(records), lengths.max(initial=0)), dtype=np.bool_)  # [G, T]
+    for record, line in zip(records, is_target, strict=True):
+        line[: len(record.actions)] = record.is_target
+    row_of = np.cumsum(is_target).reshape(is_target.shape) - 1  # [G, T], where is_target holds
+    rows = _rows_to_fill(game.spec, records)
+
+    states = game.initial_states(len(records))
+    for ply in range(is_target.shape[1]):
+        learnt = np.flatnonzero(is_target[:, ply])
+        positions, filled = states[learnt], row_of[learnt, ply]
+        on_illegal = (rows.policy_targets[filled] > 0.0) & ~game.legal_actions(positions)
+        _raise_for(on_illegal.any(axis=1), learnt, records, f"target {ply} is on an illegal action")
+        rows.observations[filled] = game.observe(positions)
+        rows.value_targets[filled] = value_for(results[learnt], game.to_play(positions))
+        playing = np.flatnonzero(lengths > ply)
+        states[playing] = _step(game, states[playing], playing, records=records, ply=ply)
+    _check_results(game, states, records)
+    return rows
+
+
+def _rows_to_fill(spec: GameSpec, records: Sequence[GameRecord]) -> TrainingRows:
+    """Allocates the rows of the records; policy targets and weights are complete already."""
+    targets = [_dense_targets(record, spec.num_actions) for record in records]
+    policy_targets = np.concatenate([np.zeros((0, spec.num_actions), np.float32), *targets])
+    num_rows = len(policy_targets)
+    return TrainingRows(
+        observations=np.empty((num_rows, *spec.observation_shape), dtype=np.uint8),
+        policy_targets=policy_targets,
+        value_targets=np.empty(num_rows, dtype=np.float32),
+        weights=np.ones(num_rows, dtype=np.float32),
+    )
+
+
+def _dense_targets(record: GameRecord, num_actions: int) -> FloatArray:
+    """Spreads a record's sparse policy targets, float32 [positions learnt from, A]."""
+    actions = record.target_actions
+    if ((actions < 0) | (actions >= num_actions)).any():
+        raise RecordError(f"{record}: a policy target names an action outside 0..{num_actions - 1}")
+    dense = np.zeros((len(record.actions), num_actions), dtype=np.float32)
+    moves = np.repeat(np.arange(len(record.actions)), np.diff(record.target_offsets))
+    dense[moves, actions] = record.target_shares
+    if np.count_nonzero(dense) != len(actions):
+        raise RecordError(f"{record}: a policy target names an action twice")
+    return dense[record.is_target]
+
+
+def _step(
+    game: Game,
+    states: States,
+    playing: npt.NDArray[np.int64],
+    *,
+    records: Sequence[GameRecord],
+    ply: int,
+) -> States:
+    """Plays move number `ply` of the games `playing` [B], whose states [B] are given."""
+    actions = np.array([records[index].actions[ply] for index in playing.tolist()], np.int64)
+    in_range = (actions >= 0) & (actions < game.spec.num_actions)
+    _raise_for(~in_range, playing, records, f"move {ply} is no action")
+    is_legal = game.legal_actions(states)[np.arange(len(actions)), actions]
+    _raise_for(~is_legal, playing, records, f"move {ply} is illegal")
+    return game.step(states, actions)
+
+
+def _raise_for(
+    is_bad: BoolArray, games: npt.NDArray[np.int64], records: Sequence[GameRecord], fault: str
+) -> None:
+    """Raises RecordError naming the first of the games [B] that is bad [B]."""
+    if is_bad.any():
+        raise RecordError(f"{records[int(games[np.argmax(is_bad)])]}: {fault}")
+
+
+def _check_results(game: Game, states: States, records: Sequence[GameRecord]) -> None:
+    """Raises RecordError if a game does not end as its record says."""
+    over, returns = game.is_over(states), game.returns(states)
+    for record, is_over, result in zip(records, over, returns, strict=True):
+        if is_over == record.truncated:
+            how = "is over, but marked truncated" if is_over else "is not over after its last move"
+            raise RecordError(f"{record}: the game {how}")
+        if not np.array_equal(result, record.returns):
+            got, said = result.tolist(), record.returns.tolist()
+            raise RecordError(f"{record}: replays to the result {got}, the record says {said}")
