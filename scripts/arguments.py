@@ -65,6 +65,8 @@ def similarity(text: str, known: str) -> float:
     ratio = difflib.SequenceMatcher(None, last, known_last).ratio()
     if last == "".join(word[:1] for word in known_last.split("_")):
         ratio = 0.9
+    if len(last) > 1 and known_last.startswith(last):
+        ratio = max(ratio, 0.8)
     return ratio if section == known_section else 0.95 * ratio
 
 

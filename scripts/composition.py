@@ -1,6 +1,7 @@
 """Composes `configs/` and the overrides into a checked `RunConfig`."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,7 @@ def flatten(config: DictConfig) -> Iterator[tuple[str, Any]]:
 
 def _group_values(group: str, option: str) -> tuple[str, Any]:
     values = OmegaConf.load(CONFIG_FOLDER / group / f"{option}.yaml")
+    assert isinstance(values, DictConfig), "a group's file is a mapping"
     # The files of `game` set options of other sections too; a run keeps its game, so only the
     # game's own part matters.
     return (group, values[group]) if group in values else (group, values)
@@ -133,8 +135,11 @@ def _readable(error: Exception, overrides: Sequence[str]) -> CommandLineError | 
     cause: BaseException | None = error
     while cause is not None and not getattr(cause, "full_key", None):
         cause = cause.__cause__
-    reason = one_line(str(cause or error).strip().split("\n")[0])
-    key = getattr(cause, "full_key", None)
+    text = str(cause or error).strip()
+    # Hydra puts where it happened on a line of its own before what happened.
+    reason = one_line(text.split(":\n")[-1].split("\n")[0])
+    named = re.search(r"full_key: (\S+)", text)
+    key = getattr(cause, "full_key", None) or (named.group(1) if named else None)
     if key is None:
         return CommandLineError(reason)
     if key not in leaf_types():

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.table import Table
-
 from scripts.arguments import Parser
+from scripts.tables import format_table
 
 
 def main(argv: Sequence[str]) -> None:
@@ -19,18 +17,19 @@ def main(argv: Sequence[str]) -> None:
     parser.parse(argv)
     from alphago.games import GAME_NAMES, make_game
 
-    table = Table(
-        "game", "actions", "planes x rows x columns", "longest game", "symmetries", "moves"
-    )
+    rows = [("game", "actions", "moves", "observation", "longest game", "symmetries")]
     for name in GAME_NAMES:
         game = make_game(name)
         spec = game.spec
-        table.add_row(
-            name,
-            str(spec.num_actions),
-            " x ".join(map(str, spec.observation_shape)),
-            str(spec.max_moves),
-            str(len(spec.symmetries)),
-            f"{game.action_to_text(0)} to {game.action_to_text(spec.num_actions - 1)}",
+        planes, height, width = spec.observation_shape
+        rows.append(
+            (
+                name,
+                str(spec.num_actions),
+                f"{game.action_to_text(0)} .. {game.action_to_text(spec.num_actions - 1)}",
+                f"{planes} planes of {height} x {width}",
+                f"{spec.max_moves} moves",
+                str(len(spec.symmetries)),
+            )
         )
-    Console(soft_wrap=True).print(table)
+    print(format_table(rows))

@@ -3,7 +3,8 @@
 import sys
 from collections.abc import Sequence
 
-from scripts.arguments import Parser, check_game_name, seed_from
+from scripts.arguments import Parser, seed_from
+from scripts.players import make_players
 
 
 def main(argv: Sequence[str]) -> None:
@@ -11,8 +12,8 @@ def main(argv: Sequence[str]) -> None:
     parser = Parser(
         "play",
         description=(
-            "Play in the terminal against PLAYER: a run, a checkpoint, random, minimax or alphabeta.\n"
-            "Type a move, or: hint, undo, help, quit."
+            "Play in the terminal against PLAYER: a run, a checkpoint, random, minimax, alphabeta\n"
+            "or human. Type a move, or: hint, undo, help, quit."
         ),
         examples=(
             "alphago play runs/first:simulations=200",
@@ -28,7 +29,6 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--seed", default="0", help="decides the player's random choices")
     arguments = parser.parse(argv)
     seed = seed_from({"seed": arguments.seed})
-    check_game_name(arguments.game)
     _play(arguments.player, game_name=arguments.game, second=arguments.second, seed=seed)
 
 
@@ -36,7 +36,7 @@ def _play(text: str, *, game_name: str | None, second: bool, seed: int) -> None:
     from alphago.players.human import HumanPlayer, HumanQuit
     from alphago.players.session import play_game
 
-    player, game = make_opponent(text, game_name=game_name, seed=seed)
+    game, (player,) = make_players([text], game_name=game_name, seed=seed)
     human = HumanPlayer(game, lines=sys.stdin, screen=sys.stdout, name="you")
     print(f"{game.spec.name}, you move {'second' if second else 'first'}, against {player.name}")
     try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scripts.arguments import CommandLineError
 from scripts.run_folder import check_is_run
+from scripts.tables import format_table
 from scripts.train import hydra_parser, run_and_report
 
 if TYPE_CHECKING:
@@ -79,10 +80,8 @@ def check_changes(changes: Sequence[Change]) -> None:
 
 def format_changes(changes: Sequence[Change]) -> str:
     """Returns the changes as a table of three columns."""
-    rows = [("changed", "old", "new")]
-    rows += [(key, _yaml_text(old), _yaml_text(new)) for key, old, new in changes]
-    widths = [max(len(row[column]) for row in rows) for column in range(2)]
-    return "\n".join(f"  {key:<{widths[0]}}  {old:<{widths[1]}}  {new}" for key, old, new in rows)
+    rows = [(key, _yaml_text(old), _yaml_text(new)) for key, old, new in changes]
+    return format_table([("changed", "old", "new"), *rows])
 
 
 def _yaml_text(value: Any) -> str:

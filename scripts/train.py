@@ -1,6 +1,8 @@
 """`alphago train`: composes the configuration, makes the run's folder and calls `train.run`."""
 
+import contextlib
 import dataclasses
+import math
 import shlex
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from scripts.arguments import Parser
 from scripts.run_folder import check_unused, make_run_folder
+from scripts.suite import suite_path
 
 if TYPE_CHECKING:
     from train.config import RunConfig
@@ -26,7 +29,9 @@ def hydra_parser(name: str, *, description: str, examples: Sequence[str], usage:
     groups = "\n".join(f"  {group}={'|'.join(group_options(group))}" for group in GROUPS)
     text = f"{description}\n\ngroups:\n{groups}\n  {ALL_KEYS}"
     parser = Parser(name, description=text, examples=examples, usage=usage)
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help="an option and its value")
+    parser.add_argument(
+        "overrides", nargs="*", default=[], metavar="key=value", help="an option and its value"
+    )
     return parser
 
 
@@ -53,9 +58,7 @@ def main(argv: Sequence[str]) -> None:
     if arguments.cfg:
         print("---\n".join(to_yaml(config) for config in composed), end="")
         return
-    for run_config in run_configs:
-        check_files(run_config)
-    for run_config in run_configs:
+    for run_config in [prepare(run_config) for run_config in run_configs]:
         start(run_config)
 
 
@@ -70,20 +73,31 @@ def separate_folders(run_configs: Sequence["RunConfig"]) -> list["RunConfig"]:
     ]
 
 
-def check_files(run_config: "RunConfig") -> None:
-    """Reads what the run will need before it creates anything.
+def prepare(run_config: "RunConfig") -> "RunConfig":
+    """Checks what the run will need before it creates anything.
+
+    Returns:
+        The configuration with the position suite's file in place of its name.
 
     Raises:
         SuiteError: if the position suite cannot be read.
+        ConfigError: if the device asked for does not work.
         CommandLineError: if the run's folder holds something already.
     """
     from alphago.games import make_game
+    from alphago.network.evaluator import choose_device
     from eval.suites import load_suite
 
-    if run_config.suite.file is not None:
-        load_suite(make_game(run_config.game.name), run_config.suite.file)
+    choose_device(run_config.evaluator.device)
     if run_config.run_dir is not None:
         check_unused(Path(run_config.run_dir))
+    if run_config.suite.file is None:
+        return run_config
+    path = suite_path(run_config.suite.file)
+    load_suite(make_game(run_config.game.name), path)
+    return dataclasses.replace(
+        run_config, suite=dataclasses.replace(run_config.suite, file=str(path))
+    )
 
 
 def start(run_config: "RunConfig") -> None:
@@ -95,14 +109,21 @@ def start(run_config: "RunConfig") -> None:
 
 def run_and_report(run_config: "RunConfig", *, folder: Path, resume: bool) -> None:
     """Trains in a folder, then says how it ended and how to play and go on."""
+    from scripts.ray_session import ray_session
+    from selfplay.cpus import usable_cpus
     from train.progress import make_progress
     from train.run import run
 
-    result = run(run_config, run_dir=folder, resume=resume, progress=make_progress())
+    selfplay = run_config.selfplay
+    with contextlib.ExitStack() as stack:
+        if selfplay.mode == "ray":
+            stack.enter_context(ray_session(num_actors=selfplay.num_actors or usable_cpus()))
+        result = run(run_config, run_dir=folder, resume=resume, progress=make_progress())
+    name = shlex.quote(str(folder))
     print(
         f"stopped: {result.stopped_because}, after {result.minutes:.1f} minutes,"
-        f" {result.num_games} games and {result.step} steps; best network: {result.best}"
+        f" {result.num_games} games and {result.step} steps; best network: {result.best}\n"
+        f"play it:   alphago play {name}\n"
+        f"go on:     alphago resume {name} minutes={math.ceil(result.minutes) + 5}\n"
+        f"watch it:  tensorboard --logdir {name}"
     )
-    print(f"play it:    alphago play {shlex.quote(str(folder))}")
-    print(f"go on:      alphago resume {shlex.quote(str(folder))} minutes=30")
-    print(f"watch it:   tensorboard --logdir {shlex.quote(str(folder))}")

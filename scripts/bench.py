@@ -1,0 +1,145 @@
+"""`alphago bench`: the speed of network, search and self-play on this machine."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scripts.arguments import parse_words, read_number
+from scripts.tables import format_table
+from scripts.train import hydra_parser
+
+if TYPE_CHECKING:
+    from train.config import RunConfig
+
+OWN_KEYS = ("seconds", "actors")  # everything else is an option of `alphago train`
+SECONDS = 3.0  # per measurement
+NUM_ACTORS = 2  # compared with one
+
+
+def main(argv: Sequence[str]) -> None:
+    """Measures and prints a table."""
+    parser = hydra_parser(
+        "bench",
+        description=(
+            "Measure speed: the bare network, self-play with it, the search with a network that\n"
+            "costs nothing, and several actors against one. seconds=N is the time of each\n"
+            f"measurement (default {SECONDS:g}), actors=N the number of actors compared with one\n"
+            f"(default {NUM_ACTORS}; 1 leaves the comparison out). All other options are those of\n"
+            "`alphago train`."
+        ),
+        examples=(
+            "alphago bench game=connect_four network=small",
+            "alphago bench network=medium evaluator.precision=fp32 seconds=1 actors=1 --json",
+        ),
+        usage="[seconds=N] [actors=N] [--json] [key=value ...]",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse(argv)
+    own = [word for word in arguments.overrides if word.partition("=")[0] in OWN_KEYS]
+    values = parse_words(own, allowed=OWN_KEYS)
+    seconds = read_number(
+        values,
+        "seconds",
+        kind=float,
+        default=SECONDS,
+        allowed="a number above 0, at most 600",
+        check=lambda number: 0 < number <= 600,
+    )
+    num_actors = read_number(
+        values,
+        "actors",
+        kind=int,
+        default=NUM_ACTORS,
+        allowed="an integer of at least 1",
+        check=lambda number: number >= 1,
+    )
+    config = _compose([word for word in arguments.overrides if word not in own])
+    results = measure(config, num_actors=num_actors, seconds=seconds)
+    print(json.dumps(results) if arguments.json else describe(results))
+
+
+def measure(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str, object]:
+    """Measures everything, one after the other.
+
+    Args:
+        config: game, network, search and self-play.
+        num_actors: actors to compare with one; 1 for no comparison.
+        seconds: time of each measurement.
+
+    Returns:
+        Numbers by name, ready for JSON; rates are per second.
+    """
+    from alphago.games import make_game
+    from scripts import measurements
+
+    weights = measurements.fresh_weights(config)
+    network = measurements.measure_network(config, weights=weights, seconds=seconds)
+    selfplay = measurements.measure_self_play(config, weights=weights, seconds=seconds)
+    results: dict[str, object] = {
+        "game": config.game.name,
+        "batch": config.selfplay.num_games,
+        "network_evaluations": network,
+        "selfplay_evaluations": selfplay.evaluations,
+        "selfplay_evaluations_ratio": selfplay.evaluations / network,
+        "selfplay_simulations": selfplay.simulations,
+        "selfplay_simulations_ratio": selfplay.simulations / network,
+    }
+    game = make_game(config.game.name)
+    for budget in measurements.SEARCH_SIMULATIONS:
+        results[f"search_simulations_{budget}"] = measurements.measure_search(
+            game, config.search, budget=budget, seconds=seconds
+        )
+    if num_actors > 1:
+        results |= _compare_actors(config, num_actors=num_actors, seconds=seconds)
+    return results
+
+
+def describe(results: dict[str, object]) -> str:
+    """Returns the results as a table."""
+    rows = [("measured", "per second", "share of the bare network")]
+    for name, label in (
+        ("network_evaluations", f"bare network, evaluations in batches of {results['batch']}"),
+        ("selfplay_evaluations", "self-play, evaluations"),
+        ("selfplay_simulations", "self-play, simulations"),
+        ("search_simulations_32", "search alone, simulations, 32 a move"),
+        ("search_simulations_200", "search alone, simulations, 200 a move"),
+        ("one_actor_simulations", "one actor, simulations"),
+        ("actors_simulations", f"{results.get('num_actors')} actors, simulations"),
+    ):
+        if name in results:
+            ratio = results.get(f"{name}_ratio")
+            share = f"{ratio:.2f}" if isinstance(ratio, float) else ""
+            rows.append((label, f"{results[name]:,.0f}", share))
+    text = f"{results['game']}\n{format_table(rows)}"
+    if "actors_ratio" in results:
+        ratio = f"{results['actors_ratio']:.2f}"
+        text += f"\n{results['num_actors']} actors do {ratio} times the work of one"
+    return text
+
+
+def _compose(overrides: Sequence[str]) -> "RunConfig":
+    from scripts.overrides import expand
+
+    (job,) = expand(overrides, multirun=False)
+    from scripts.composition import compose_config, to_run_config
+
+    return to_run_config(compose_config(job))
+
+
+def _compare_actors(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str, object]:
+    """Measures one actor and several, each in a process of its own."""
+    from scripts import measurements
+    from scripts.ray_session import ray_session
+
+    weights = measurements.fresh_weights(config)
+    with ray_session(num_actors=num_actors):
+        one, several = (
+            measurements.measure_actors(config, num_actors=number, weights=weights, seconds=seconds)
+            for number in (1, num_actors)
+        )
+    return {
+        "num_actors": num_actors,
+        "one_actor_simulations": one.simulations,
+        "actors_simulations": several.simulations,
+        "actors_ratio": several.simulations / one.simulations,
+    }

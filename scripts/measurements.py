@@ -1,0 +1,157 @@
+"""How fast network, search and self-play are; each function measures one thing."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from alphago.games import Game, make_game
+from alphago.games.notation import replay
+from alphago.games.random_play import random_actions
+from alphago.network.evaluator import NetworkEvaluator
+from alphago.network.network import make_network, weights_of
+from alphago.search import BatchSearch, SearchConfig
+from alphago.types import Evaluation, States, Weights
+from selfplay.actors import ActorSetup, SelfPlayActor
+from selfplay.play import PlayStats
+from selfplay.pool import RayPool, SelfPlayPool
+from train.config import RunConfig
+
+SEARCH_GAMES = 64  # rows of the search alone
+SEARCH_SIMULATIONS = (32, 200)  # budgets of the search alone
+
+T = TypeVar("T")
+
+
+class Rates(NamedTuple):
+    """What self-play did per second of wall time, all actors together."""
+
+    evaluations: float  # rows sent to the network
+    simulations: float
+
+
+class FreeEvaluator:
+    """Knows nothing and costs nothing: equal priors and value 0."""
+
+    def __init__(self, game: Game, *, num_rows: int) -> None:
+        """Allocates the one answer."""
+        self._evaluation = Evaluation(
+            np.zeros((num_rows, game.spec.num_actions), np.float32), np.zeros(num_rows, np.float32)
+        )
+
+    def evaluate(self, states: States) -> Evaluation:
+        """Returns the one answer."""
+        del states
+        return self._evaluation
+
+
+def actor_setup(config: RunConfig) -> ActorSetup:
+    """Returns what the actors of a run get."""
+    return ActorSetup(
+        game=config.game.name,
+        network=config.network,
+        evaluator=config.evaluator,
+        search=config.search,
+        selfplay=config.selfplay,
+        seed=config.seed,
+    )
+
+
+def fresh_weights(config: RunConfig) -> Weights:
+    """Returns the weights a run starts with."""
+    spec = make_game(config.game.name).spec
+    return weights_of(make_network(spec, config.network, seed=config.seed))
+
+
+def random_states(game: Game, *, num_rows: int, seed: int) -> States:
+    """Returns [B] unfinished positions after up to ten random moves."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, 10, size=num_rows)
+    openings = [random_actions(game, rng, num_moves=int(length)) for length in lengths]
+    return np.concatenate([replay(game, actions) for actions in openings])
+
+
+def measure_network(config: RunConfig, *, weights: Weights, seconds: float) -> float:
+    """Returns evaluations per second of the bare network at the batch size of self-play."""
+    game = make_game(config.game.name)
+    evaluator = NetworkEvaluator(game, config.network, config.evaluator)
+    evaluator.load_weights(weights)
+    num_rows = config.selfplay.num_games
+    observations = game.observe(random_states(game, num_rows=num_rows, seed=config.seed))
+    calls, elapsed = _repeat(lambda: evaluator.evaluate_observations(observations), seconds=seconds)
+    return len(calls) * num_rows / elapsed
+
+
+def measure_self_play(config: RunConfig, *, weights: Weights, seconds: float) -> Rates:
+    """Returns what one actor in this process does."""
+    actor = SelfPlayActor(actor_setup(config), actor=0)
+    actor.set_weights(0, weights)
+    reports, _ = _repeat(lambda: actor.play(1), seconds=seconds)
+    return _rates([report.stats for report in reports], num_actors=1)
+
+
+def measure_search(game: Game, config: SearchConfig, *, budget: int, seconds: float) -> float:
+    """Returns simulations per second of the search with a network that costs nothing.
+
+    Args:
+        game: the rules.
+        config: the constants of the search.
+        budget: simulations of one search.
+        seconds: how long to measure.
+    """
+    states = random_states(game, num_rows=SEARCH_GAMES, seed=0)
+    evaluator = FreeEvaluator(game, num_rows=SEARCH_GAMES)
+    search = BatchSearch(game, evaluator, config, num_rows=SEARCH_GAMES, max_simulations=budget)
+    rows, budgets = np.arange(SEARCH_GAMES), np.full(SEARCH_GAMES, budget)
+
+    def search_all() -> None:
+        search.start(rows, states, budgets)
+        while search.finished_rows().size < SEARCH_GAMES:
+            search.run_simulation()
+
+    searches, elapsed = _repeat(search_all, seconds=seconds)
+    return len(searches) * SEARCH_GAMES * budget / elapsed
+
+
+def measure_actors(
+    config: RunConfig, *, num_actors: int, weights: Weights, seconds: float
+) -> Rates:
+    """Returns what several actors do at once, each in a process of its own. Ray must be running."""
+    pool = RayPool(actor_setup(config), num_actors=num_actors, first_actor=0)
+    try:
+        pool.publish(0, weights)
+        _collect(pool, until=lambda stats: len(stats) >= 2 * num_actors)  # all are warm
+        deadline = time.perf_counter() + seconds
+        stats = _collect(pool, until=lambda _: time.perf_counter() >= deadline)
+    finally:
+        pool.close()
+    return _rates(stats, num_actors=num_actors)
+
+
+def _collect(pool: SelfPlayPool, *, until: Callable[[list[PlayStats]], bool]) -> list[PlayStats]:
+    stats: list[PlayStats] = []
+    while not until(stats):
+        stats += [report.stats for report in pool.collect(timeout_s=1.0)]
+    return stats
+
+
+def _rates(stats: list[PlayStats], *, num_actors: int) -> Rates:
+    """Returns the sum over all actors, which were all playing all the time."""
+    seconds = sum(each.seconds for each in stats) / num_actors
+    return Rates(
+        evaluations=sum(each.num_evaluations for each in stats) / seconds,
+        simulations=sum(each.num_simulations for each in stats) / seconds,
+    )
+
+
+def _repeat(action: Callable[[], T], *, seconds: float) -> tuple[list[T], float]:
+    """Calls once to warm up, then until the time is over; returns the results and the seconds."""
+    action()
+    results = []
+    started = time.perf_counter()
+    elapsed = 0.0
+    while elapsed < seconds:
+        results.append(action())
+        elapsed = time.perf_counter() - started
+    return results, elapsed

@@ -1,0 +1,49 @@
+"""Makes the players that a command line names, all for one game."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scripts.arguments import CommandLineError, check_game_name
+
+if TYPE_CHECKING:
+    from alphago.games import Game
+    from alphago.players import Player
+
+
+def make_players(
+    texts: Sequence[str], *, game_name: str | None, seed: int
+) -> "tuple[Game, list[Player]]":
+    """Makes players for the game that is named or that one of them was trained for.
+
+    Args:
+        texts: the players, `KIND_OR_PATH[:key=value,...]`.
+        game_name: the game, None to take it from a run or checkpoint among the players.
+        seed: of the first player's random choices; each further one takes the next number.
+
+    Raises:
+        PlayerError: if a player cannot be made or plays another game.
+        UnknownGameError: if the game is not registered.
+        CommandLineError: if nothing tells the game.
+    """
+    from alphago.games import GAME_NAMES, make_game
+    from alphago.players import game_of_player, make_player
+
+    check_game_name(game_name)
+    found = game_name or next((name for name in map(game_of_player, texts) if name), None)
+    if found is None:
+        raise CommandLineError(
+            f"which game? only a run or a checkpoint tells it; allowed: {', '.join(GAME_NAMES)}"
+        )
+    game = make_game(found)
+    players = [make_player(text, game=game, seed=seed + index) for index, text in enumerate(texts)]
+    return game, players
+
+
+def refuse_people(texts: Sequence[str]) -> None:
+    """Checks that nobody is asked for a move.
+
+    Raises:
+        CommandLineError: if a player is `human`.
+    """
+    if any(text.partition(":")[0] == "human" for text in texts):
+        raise CommandLineError("human: only `alphago play` has a person at the board")

@@ -1,0 +1,85 @@
+"""`alphago suite`: how often does a player choose one of the best moves of a file of positions?"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from alphago.errors import SuiteError
+from scripts.arguments import Parser, hint, parse_words, seed_from
+from scripts.players import make_players, refuse_people
+
+if TYPE_CHECKING:
+    from eval.suites import Accuracy
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs the suite and prints the shares."""
+    parser = Parser(
+        "suite",
+        description=(
+            "Measure a player on a JSON file of positions, or on a suite of the project\n"
+            f"({', '.join(shipped_suites())}): the share of decisive positions in which it\n"
+            "chooses one of the best moves, with a 95 % interval, by search and by raw policy."
+        ),
+        examples=(
+            "alphago suite runs/first:simulations=200 connect_four",
+            "alphago suite alphabeta:depth=4 positions.json game=connect_four --json",
+        ),
+        usage="PLAYER FILE [game=GAME] [seed=N] [--json]",
+    )
+    parser.add_argument("player", metavar="PLAYER", help="KIND_OR_PATH[:key=value,...]")
+    parser.add_argument("file", metavar="FILE", help="a JSON file or the name of a suite")
+    parser.add_argument("words", nargs="*", default=[], metavar="key=value", help="game, seed")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse(argv)
+    values = parse_words(arguments.words, allowed=("game", "seed"))
+    seed = seed_from(values)
+    refuse_people([arguments.player])
+    path = suite_path(arguments.file)
+    game, players = make_players([arguments.player], game_name=values.get("game"), seed=seed)
+    from eval.suites import load_suite, run_suite, suite_summary
+
+    result = run_suite(players[0], load_suite(game, path))
+    if arguments.json:
+        print(json.dumps({"game": game.spec.name, **suite_summary(result)}))
+        return
+    print(f"{result.suite}: {result.player}")
+    print(f"  moves played  {_describe(result.choice)}")
+    if result.raw_policy is not None:
+        print(f"  raw policy    {_describe(result.raw_policy)}")
+
+
+def shipped_suites() -> list[str]:
+    """Returns the names of the suites that come with the project."""
+    return sorted(path.stem for path in _shipped_folder().glob("*.json"))
+
+
+def suite_path(text: str) -> Path:
+    """Returns the file of a suite: a file of the caller, or a suite that comes with the project.
+
+    Raises:
+        SuiteError: if it is neither.
+    """
+    shipped = shipped_suites()
+    if Path(text).is_file():
+        return Path(text).absolute()
+    if text in shipped:
+        return _shipped_folder() / f"{text}.json"
+    raise SuiteError(
+        f"{text}: no such file{hint(text, shipped)}; suites of the project: {', '.join(shipped)}"
+    )
+
+
+def _shipped_folder() -> Path:
+    import configs
+
+    return Path(configs.__file__).resolve().parent / "suites"
+
+
+def _describe(accuracy: "Accuracy") -> str:
+    low, high = accuracy.interval
+    return (
+        f"{accuracy.share:.1%} ({accuracy.num_correct} of {accuracy.num_positions}),"
+        f" 95 % interval {low:.1%} to {high:.1%}"
+    )

@@ -1,0 +1,94 @@
+"""Wrong options of `alphago train`: one line, exit code 2, nothing on disk."""
+
+from pathlib import Path
+
+import pytest
+
+from scripts.main import main
+
+# The overrides, and what the line must name: the key, and a hint where there is a near one.
+WRONG = [
+    (["train.batchsize=1"], ["train.batchsize", "train.batch_size"]),
+    (["mcts.num_simulatons=50"], ["mcts.num_simulatons", "selfplay.num_simulations"]),
+    (["train.lr=0.1"], ["train.lr", "train.learning_rate"]),
+    (["actors=3"], ["actors", "selfplay.num_actors"]),
+    (["netwrk=small"], ["netwrk", "network"]),
+    (["nothing.like.it=3"], ["nothing.like.it", "--cfg job"]),
+    (["+foo=1"], ["+foo=1", "neither added nor removed"]),
+    (["++train.batch_size=1"], ["++train.batch_size=1", "write train.batch_size=VALUE"]),
+    (["+experiment=tic_tac_toe_3min"], ["write experiment=VALUE"]),
+    (["~train.batch_size"], ["~train.batch_size"]),
+    (["~network"], ["~network"]),
+    (["game=conect4"], ["game", "'conect4'", "connect_four", "tic_tac_toe"]),
+    (["game=null"], ["game", "'null'", "connect_four"]),
+    (["game=[connect_four,tic_tac_toe]"], ["game", "allowed: connect_four, tic_tac_toe"]),
+    (["game.name=go"], ["game.name", "'go'", "tic_tac_toe"]),
+    (["network={num_blocks:3}"], ["network", "tiny"]),
+    (["selfplay=inlin"], ["selfplay", "inline"]),
+    (["experiment=fast"], ["experiment", "tic_tac_toe_3min"]),
+    (["train.learning_rate=abc"], ["train.learning_rate", "'abc'", "a number"]),
+    (["train.learning_rate=-1"], ["train.learning_rate", "-1"]),
+    (["train.learning_rate=nan"], ["train.learning_rate", "nan"]),
+    (["minutes=inf"], ["minutes", "inf", "finite"]),
+    (["train.batch_size=1.5"], ["train.batch_size", "'1.5'", "an integer"]),
+    (["train.batch_size=null"], ["train.batch_size", "'null'", "an integer"]),
+    (["seed=true"], ["seed", "'true'"]),
+    (["seed=-1"], ["seed", "-1"]),
+    (["selfplay.num_actors=-1"], ["selfplay.num_actors", "-1", "at least 1"]),
+    (["gate.num_games=3"], ["gate.num_games", "3", "even"]),
+    (["loop=sync"], ["loop", "'sync'", "synchronous"]),
+    (["hydra.ouput_subdir=x"], ["hydra.ouput_subdir", "run_dir"]),
+    (["hydra.run.dir=x"], ["hydra.run.dir", "run_dir"]),
+    (["hydra/launcher=joblib"], ["hydra/launcher"]),
+    (["run_dir='x"], ["run_dir='x", "quote"]),
+    (["seed={"], ["seed={", "bracket"]),
+    (["minutes="], ["minutes", "''", "a number or null"]),
+    (["run_dir="], ["run_dir", "''"]),
+    (["=3"], ["=3", "key=value"]),
+    (["minutes"], ["minutes", "key=value"]),
+    (["minutes=???"], ["minutes", "missing"]),
+    (["minutes=${nope}"], ["minutes", "nope"]),
+    (["train=5"], ["train", "section", "train.batch_size"]),
+    (["search=null"], ["search", "section"]),
+    (["train={batchsize: 1}"], ["train.batchsize", "train.batch_size"]),
+    (["game@foo=connect_four"], ["game@foo"]),
+    (["seed=1,2"], ["seed=1,2", "--multirun"]),
+    (["--multirun", "seed=1,x"], ["seed", "'x'"]),
+    (["--multirun", "game=connect_four,go"], ["game", "'go'"]),
+    (["suite.file=nowhere.json"], ["nowhere.json", "no such file"]),
+    (["suite.file=connect_fuor"], ["connect_fuor", "connect_four"]),
+    (["game=tic_tac_toe", "suite.file=connect_four"], ["position 1", "tic_tac_toe"]),
+    (["target=0.9", "game=tic_tac_toe"], ["target", "0.9", "suite.file"]),
+    (["--multrun"], ["--multrun", "--multirun"]),
+    (["--cfg", "all"], ["--cfg", "job"]),
+]
+
+
+@pytest.mark.parametrize(("words", "expected"), WRONG, ids=lambda value: " ".join(value))
+def test_wrong_option_is_one_line_and_creates_nothing(
+    words: list[str],
+    expected: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("alphago train: error: ")
+    assert err.count("\n") == 1, err
+    assert "Traceback" not in err
+    for text in expected:
+        assert text in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cuda_that_does_not_work_is_refused_before_anything_is_created(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("alphago.network.evaluator.cuda_fault", lambda: "the driver is too old")
+    assert main(["train", "evaluator.device=cuda"]) == 2
+    assert "evaluator.device" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
