@@ -5,11 +5,12 @@ own check looks only at the file of the decorated function and would go on using
 another file changes. It has to happen before the first function is decorated, hence at import.
 """
 
-import functools
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -40,13 +41,19 @@ def cache_folder() -> Path:
 
 
 if "NUMBA_CACHE_DIR" not in os.environ:
-    numba.config.CACHE_DIR = str(cache_folder())
+    setattr(numba.config, "CACHE_DIR", str(cache_folder()))  # noqa: B010, numba's stubs lack it
 
-kernel = functools.partial(numba.njit, cache=True, error_model="numpy")
-"""Decorates every compiled function of the project.
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-`cache=True`: compiling all kernels takes seconds, loading them tenths. `error_model="numpy"`: Python's check for
-division by zero keeps LLVM from inlining small helpers, which made the descent 3.5 times slower; division by zero gives
-inf or nan instead, so kernels guard it where it can occur. No `fastmath` (results must be equal bit for bit with the
-compiler off) and no `parallel` (parallelism comes from actors).
-"""
+
+def kernel(function: Function) -> Function:
+    """Compiles a function; the decorator of every compiled function of the project.
+
+    `cache=True`: compiling all kernels takes seconds, loading them tenths. `error_model="numpy"`:
+    Python's check for division by zero keeps LLVM from inlining small helpers, which made the
+    descent 3.5 times slower; division by zero gives inf or nan instead, so kernels guard it where
+    it can occur. No `fastmath` (results must be equal bit for bit with the compiler off) and no
+    `parallel` (parallelism comes from actors).
+    """
+    compiled: Any = numba.njit(cache=True, error_model="numpy")(function)
+    return cast(Function, compiled)

@@ -217,10 +217,10 @@ def _read_columns(path: Path) -> Columns:
         RecordError: if it is one of a schema version this program does not know.
     """
     try:
-        archive = np.load(path, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise BrokenRecordFileError(f"{path}: not an npz file")
-        with archive:
+        with path.open("rb") as file:  # numpy would leave a broken file open
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError("not an npz file")
             columns = {name: archive[name] for name in archive.files}
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {reason(error)}") from error

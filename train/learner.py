@@ -1,0 +1,121 @@
+"""The learning half of a run: record store, replay buffer and trainer, in the order a record passes them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from alphago.games.game import Game
+from alphago.types import FloatArray
+from selfplay.records import GameRecord, RecordStore
+from train.replay_buffer import ReplayBuffer
+from train.trainer import StepMetrics, Trainer, ValidationMetrics
+
+HELD_OUT_ROWS = 2048  # newest held-out positions the validation looks at
+_CALIBRATION_BINS = 10
+
+
+class LearningMeans(NamedTuple):
+    """Means over some optimiser steps."""
+
+    num_steps: int
+    metrics: dict[str, float]
+
+
+class Learner:
+    """Takes finished games in and makes optimiser steps with them.
+
+    Attributes:
+        store: every game, on disk.
+        buffer: the window of positions.
+        trainer: the network that learns.
+        rng: decides which positions are sampled.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        store: RecordStore,
+        buffer: ReplayBuffer,
+        trainer: Trainer,
+        *,
+        rng: np.random.Generator,
+    ) -> None:
+        """Puts the parts together."""
+        self._game = game
+        self.store = store
+        self.buffer = buffer
+        self.trainer = trainer
+        self.rng = rng
+        self._steps: list[StepMetrics] = []
+
+    def take_in(self, records: Sequence[GameRecord]) -> None:
+        """Stores finished games on the disk, then adds their positions to the window."""
+        if records:
+            first = self.store.num_games
+            self.store.append(records)
+            self.buffer.append_games(self._game, records)
+            del first
+
+    def may_learn(self) -> bool:
+        """Tells whether the bound on the use of positions leaves room for another step."""
+        return self.buffer.samples_allowed() >= self.trainer.config.batch_size
+
+    def step(self, progress: float) -> StepMetrics:
+        """Makes one optimiser step.
+
+        Args:
+            progress: share of the run that is done, for the learning rate.
+        """
+        rows = self.buffer.sample(self.trainer.config.batch_size, self.rng)
+        metrics = self.trainer.step(rows, progress)
+        self._steps.append(metrics)
+        return metrics
+
+    def validate(self) -> dict[str, float]:
+        """Returns the losses on held-out games and how well values are calibrated there; {} without any."""
+        rows = self.buffer.newest_held_out(HELD_OUT_ROWS)
+        if not len(rows.value_targets):
+            return {}
+        metrics: ValidationMetrics = self.trainer.validate(rows)
+        return {
+            "heldout/policy_loss": metrics.policy_loss,
+            "heldout/value_loss": metrics.value_loss,
+            "heldout/kl_to_search": metrics.kl,
+            "value/calibration_error": calibration_error(metrics.values, rows.value_targets),
+        }
+
+    def take_metrics(self) -> dict[str, float]:
+        """Returns the means over the steps since the last call; {} without any."""
+        steps, self._steps = self._steps, []
+        if not steps:
+            return {}
+        names = {
+            "loss/total": "loss",
+            "loss/policy": "policy_loss",
+            "loss/value": "value_loss",
+            "loss/l2": "l2",
+            "policy/entropy": "entropy",
+            "policy/kl_to_search": "kl",
+            "optimizer/gradient_norm": "grad_norm",
+        }
+        means = {
+            tag: float(np.mean([getattr(step, name) for step in steps]))
+            for tag, name in names.items()
+        }
+        return means | {"optimizer/learning_rate": steps[-1].learning_rate}
+
+
+def calibration_error(values: FloatArray, results: FloatArray) -> float:
+    """Mean gap between predicted value and mean result over bins of the prediction, weighted by bin size.
+
+    Args:
+        values: float32 [R] in [-1, 1], predictions.
+        results: float32 [R] in [-1, 1], what came of it, the same view.
+
+    Returns:
+        The expected calibration error (Guo et al. 2017, equation 3) on the value scale, 0 to 2.
+    """
+    bins = np.clip(((values + 1) / 2 * _CALIBRATION_BINS).astype(int), 0, _CALIBRATION_BINS - 1)
+    gaps = np.bincount(bins, weights=values - results, minlength=_CALIBRATION_BINS)
+    return float(np.abs(gaps).sum() / len(values))

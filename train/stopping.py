@@ -1,0 +1,73 @@
+"""When a run ends: a limit that was set, or Ctrl-C."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Clock:
+    """Minutes of work on a run, those of earlier sittings included."""
+
+    def __init__(self, seconds_before: float) -> None:
+        """Starts counting on top of what earlier sittings took."""
+        self._seconds_before = seconds_before
+        self._started = time.monotonic()
+
+    def seconds(self) -> float:
+        """Returns the seconds of all sittings so far."""
+        return self._seconds_before + time.monotonic() - self._started
+
+
+class StopRule:
+    """Tells whether a run is to end, and how far it is."""
+
+    def __init__(
+        self, *, minutes: float | None, games: int | None, steps: int | None, clock: Clock
+    ) -> None:
+        """Keeps the limits, None for no limit."""
+        self._limits = {"minutes": minutes, "games": games, "steps": steps}
+        self._clock = clock
+        self.interrupted = False
+        self.target_reached = False
+
+    def progress(self, *, games: int, steps: int) -> float | None:
+        """Returns the share of the run that is done by its nearest limit, None without a limit."""
+        done = {"minutes": self._clock.seconds() / 60, "games": games, "steps": steps}
+        shares = [done[name] / limit for name, limit in self._limits.items() if limit is not None]
+        return min(max(shares), 1.0) if shares else None
+
+    def reason(self, *, games: int, steps: int) -> str | None:
+        """Returns why the run is to end now, in words, or None."""
+        if self.interrupted:
+            return "interrupted"
+        if self.target_reached:
+            return "target reached"
+        done = {"minutes": self._clock.seconds() / 60, "games": games, "steps": steps}
+        for name, limit in self._limits.items():
+            if limit is not None and done[name] >= limit:
+                return f"{name}={limit:g} reached"
+        return None
+
+
+@contextmanager
+def stop_on_signal(rule: StopRule, *, notify: Callable[[str], None]) -> Iterator[None]:
+    """Lets the first Ctrl-C (or SIGTERM) end the run cleanly, and the second at once."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        del frame
+        rule.interrupted = True
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.default_int_handler)
+        notify(
+            f"{signal.Signals(signum).name}: stopping and saving;"
+            " once more to end at once, without saving"
+        )
+
+    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
