@@ -1,0 +1,184 @@
+"""Network players from the folders of runs and checkpoints.
+
+A run keeps its checkpoints as `checkpoints/<step>/`, and in the text file `best` the name of the
+one whose network was best. A checkpoint holds `weights.safetensors`, the network of that step, and
+`best.safetensors`, the best one at that time; both play.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import yaml
+
+from alphago.errors import CheckpointError, PlayerError, UnknownGameError
+from alphago.games import make_game
+from alphago.games.game import Game
+from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
+from alphago.network.weights import MANIFEST_NAME, NetworkInfo, load_player_network
+from alphago.players.network_player import NetworkPlayer
+from alphago.search.search import SearchConfig
+from alphago.types import Weights
+
+CHECKPOINTS_FOLDER = "checkpoints"
+BEST_FILE = "best"
+CONFIG_FILE = "config.yaml"
+
+Step = int | str | None  # an optimiser step, "best", "latest", or None for whatever suits
+
+
+class FoundNetwork(NamedTuple):
+    """A network, and the checkpoint it was found in."""
+
+    folder: Path
+    info: NetworkInfo
+    weights: Weights
+
+
+class PlaySettings(NamedTuple):
+    """What the configuration of a run says about how its networks play."""
+
+    search: SearchConfig
+    evaluator: EvaluatorConfig
+    num_simulations: int
+
+
+def load_network_player(
+    path: Path, *, game: Game | None, step: Step, num_simulations: int | None, name: str, seed: int
+) -> NetworkPlayer:
+    """Makes the player of a run or a checkpoint.
+
+    Args:
+        path: folder of either.
+        game: the game it has to play, None for its own.
+        step: which network, see `find_network`.
+        num_simulations: per move, 0 for the raw policy; None for the number of the run's self-play.
+        name: how the player is called in results.
+        seed: of its random choices.
+
+    Returns:
+        The player, with the run's constants of the search, on a GPU if there is one.
+
+    Raises:
+        PlayerError: if the network is of another game or the run has no such step.
+        CheckpointError: if something is missing or broken.
+    """
+    found = find_network(path, step=step)
+    if game is None:
+        try:
+            game = make_game(found.info.game)
+        except UnknownGameError as error:
+            raise CheckpointError(f"{found.folder}: {error}") from error
+    if game.spec.name != found.info.game:
+        raise PlayerError(f"{name}: plays {found.info.game}, but the game is {game.spec.name}")
+    settings = read_play_settings(found.folder / CONFIG_FILE)
+    evaluator = NetworkEvaluator(game, found.info.network, settings.evaluator)
+    evaluator.load_weights(found.weights)
+    return NetworkPlayer(
+        game,
+        evaluator,
+        search_config=settings.search,
+        num_simulations=settings.num_simulations if num_simulations is None else num_simulations,
+        name=name,
+        seed=seed,
+    )
+
+
+def find_network(path: Path, *, step: Step) -> FoundNetwork:
+    """Reads a network of a run or a checkpoint.
+
+    Args:
+        path: folder of either.
+        step: an optimiser step, "best", "latest" or None. None is the best network of a run, if it
+            has one, else the latest; of a checkpoint it is the network of that step.
+
+    Returns:
+        The network and where it was.
+
+    Raises:
+        PlayerError: if there is no network of this step.
+        CheckpointError: if the folder is neither run nor checkpoint, or broken.
+    """
+    if (path / MANIFEST_NAME).exists():
+        return _network_of_checkpoint(path, step=step)
+    if not (path / CHECKPOINTS_FOLDER).is_dir():
+        raise CheckpointError(
+            f"{path}: is neither a run (no folder {CHECKPOINTS_FOLDER}) nor a checkpoint"
+            f" (no file {MANIFEST_NAME})"
+        )
+    if step is None:
+        step = "best" if (path / BEST_FILE).exists() else "latest"
+    if step == "best":
+        return _read(_best_checkpoint(path), which="best")
+    return _read(_checkpoint_of_step(path, step=step), which="weights")
+
+
+def read_play_settings(path: Path) -> PlaySettings:
+    """Reads from a run's config.yaml how its networks play.
+
+    Raises:
+        CheckpointError: if the file is missing or lacks something.
+    """
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+        evaluator: dict[str, Any] = config["evaluator"]
+        if evaluator["device"] == "cuda":
+            evaluator["device"] = "auto"  # what was learnt on a GPU plays on any machine
+        return PlaySettings(
+            search=SearchConfig(**config["search"]),
+            evaluator=EvaluatorConfig(**evaluator),
+            num_simulations=int(config["selfplay"]["num_simulations"]),
+        )
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({error.strerror})") from error
+    except KeyError as error:
+        raise CheckpointError(f"{path}: has no entry {error}") from error
+    except (yaml.YAMLError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: no configuration of a run ({error})") from error
+
+
+def _network_of_checkpoint(folder: Path, *, step: Step) -> FoundNetwork:
+    """Reads the network of one checkpoint; a number has to be its own step."""
+    found = _read(folder, which="best" if step == "best" else "weights")
+    if isinstance(step, int) and step != found.info.step:
+        raise PlayerError(f"{folder}: step: got {step}, allowed: {found.info.step}, best or latest")
+    return found
+
+
+def _read(folder: Path, *, which: Literal["weights", "best"]) -> FoundNetwork:
+    return FoundNetwork(folder, *load_player_network(folder, which=which))
+
+
+def _best_checkpoint(run: Path) -> Path:
+    """Returns the checkpoint that the file `best` of a run names."""
+    pointer = run / BEST_FILE
+    try:
+        name = pointer.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise CheckpointError(f"{pointer}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{pointer}: no text ({error})") from error
+    if name not in {folder.name for folder in _checkpoints(run).values()}:
+        raise CheckpointError(f"{pointer}: names the checkpoint {name!r}, which is not there")
+    return run / CHECKPOINTS_FOLDER / name
+
+
+def _checkpoint_of_step(run: Path, *, step: Step) -> Path:
+    """Returns the checkpoint of a step, or the newest for "latest"."""
+    checkpoints = _checkpoints(run)
+    if not checkpoints:
+        raise CheckpointError(f"{run}: has no checkpoint yet")
+    wanted = max(checkpoints) if step == "latest" else step
+    if not isinstance(wanted, int) or wanted not in checkpoints:
+        allowed = ", ".join(map(str, sorted(checkpoints)))
+        raise PlayerError(f"{run}: step: got {step}, allowed: {allowed}, best or latest")
+    return checkpoints[wanted]
+
+
+def _checkpoints(run: Path) -> dict[int, Path]:
+    """Returns the folders of a run's checkpoints by step; half-written ones have other names."""
+    try:
+        folders = list((run / CHECKPOINTS_FOLDER).iterdir())
+    except OSError as error:
+        raise CheckpointError(f"{error.filename}: cannot be read ({error.strerror})") from error
+    return {int(folder.name): folder for folder in folders if re.fullmatch("[0-9]+", folder.name)}

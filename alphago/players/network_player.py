@@ -1,0 +1,112 @@
+"""The player that asks a network, with or without a search; for its files see `loading.py`."""
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.games.game import Game
+from alphago.players.player import MoveAdvice, choose_uniformly, legal_actions_to_choose
+from alphago.search.search import SearchConfig, run_search
+from alphago.types import Evaluator, SearchResult, States
+
+_MAX_ROWS = 256  # positions in one search; larger batches make no network faster
+_MAX_NODES = 1 << 18  # nodes in one search, which bounds its memory
+
+
+class NetworkPlayer:
+    """Plays the most visited move of a search without root noise (temperature 0).
+
+    Every call searches anew, so a move depends on its position alone; equals are decided by value,
+    then at random by seed. With 0 simulations it plays the raw policy.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        *,
+        search_config: SearchConfig,
+        num_simulations: int,
+        name: str,
+        seed: int,
+    ) -> None:
+        """Keeps everything.
+
+        Args:
+            game: the rules.
+            evaluator: the network.
+            search_config: the constants of the search; its noise is not used.
+            num_simulations: simulations per move, 0 for the raw policy.
+            name: how the player is called in results.
+            seed: decides between equally good moves.
+        """
+        self.game = game
+        self.evaluator = evaluator
+        self.name = name
+        self.num_simulations = num_simulations
+        self._search_config = search_config
+        self._rng = np.random.default_rng(seed)
+
+    def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
+        """Chooses an action [B] for each position, see `Player`.
+
+        Raises:
+            FinishedGameError: if a position is over.
+            EvaluationError: if the network's answer cannot be used.
+        """
+        return self.most_visited(self.search(states))
+
+    def search(self, states: States) -> SearchResult:
+        """Searches positions [B], none over, in batches of bounded memory.
+
+        Raises:
+            FinishedGameError: if a position is over.
+            EvaluationError: if the network's answer cannot be used.
+        """
+        legal_actions_to_choose(self.game, states)
+        num_rows = max(1, min(_MAX_ROWS, _MAX_NODES // (self.num_simulations + 1)))
+        parts = [
+            run_search(
+                self.game,
+                self.evaluator,
+                states[start : start + num_rows],
+                self._search_config,
+                num_simulations=self.num_simulations,
+            )
+            for start in range(0, max(1, len(states)), num_rows)
+        ]
+        return SearchResult(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def most_visited(self, result: SearchResult) -> npt.NDArray[np.int64]:
+        """Returns the most visited action [B] of each row, without a search the likeliest.
+
+        With few simulations several are often visited equally: the value decides, then the seed.
+        """
+        target = result.policy_target
+        most = target == target.max(axis=1, keepdims=True)
+        values = np.where(most, result.action_values, -np.inf)
+        return choose_uniformly(values == values.max(axis=1, keepdims=True), self._rng)
+
+    def analyse(self, states: States) -> list[list[MoveAdvice]]:
+        """Returns the legal moves of each position [B], the best first.
+
+        Raises:
+            FinishedGameError: if a position is over.
+            EvaluationError: if the network's answer cannot be used.
+        """
+        legal = legal_actions_to_choose(self.game, states)
+        result = self.search(states)
+        shares = result.visit_counts / max(1, self.num_simulations)
+        advice = []
+        for row in range(len(states)):
+            moves = [
+                MoveAdvice(
+                    action=action,
+                    move=self.game.action_to_text(action),
+                    visit_share=float(shares[row, action]),
+                    value=float(result.action_values[row, action]) if shares[row, action] else None,
+                    prior=float(result.priors[row, action]),
+                )
+                for action in np.flatnonzero(legal[row]).tolist()
+            ]
+            advice.append(sorted(moves, key=lambda move: (-move.visit_share, -move.prior)))
+        return advice

@@ -1,0 +1,98 @@
+"""What a player is, and the few things that every player needs."""
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.errors import FinishedGameError
+from alphago.games.game import Game
+from alphago.search.action_choice import choose_actions
+from alphago.types import BoolArray, States
+
+
+class Player(Protocol):
+    """Anything that can choose a move in each position of a batch."""
+
+    @property
+    def name(self) -> str:
+        """How the player is called in results, usually the text that made it."""
+        ...
+
+    def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
+        """Chooses a legal action in every position.
+
+        Args:
+            states: [B] positions, none over. They need not follow those of
+                the last call.
+
+        Returns:
+            int64 [B].
+
+        Raises:
+            FinishedGameError: if a position is over.
+        """
+        ...
+
+
+class MoveAdvice(NamedTuple):
+    """What an advisor thinks of one legal move."""
+
+    action: int
+    move: str  # the action as people write it
+    visit_share: float  # share of the search's visits, 0 without a search
+    value: float | None  # in [-1, 1], view of who would make the move; None where not tried
+    prior: float  # probability before the search
+
+
+@runtime_checkable
+class Advisor(Protocol):
+    """A player that can explain itself."""
+
+    def analyse(self, states: States) -> list[list[MoveAdvice]]:
+        """Returns the legal moves of each position [B], the best first."""
+        ...
+
+
+def advice_table(advice: list[MoveAdvice], *, num_moves: int = 5) -> str:
+    """Returns the best moves of one position as lines of text, with a heading."""
+    lines = [f"{'move':>6} {'visits':>7} {'value':>6} {'prior':>6}"]
+    for item in advice[:num_moves]:
+        value = "-" if item.value is None else f"{item.value:+.2f}"
+        lines.append(f"{item.move:>6} {item.visit_share:>7.1%} {value:>6} {item.prior:>6.1%}")
+    return "\n".join(lines)
+
+
+def legal_actions_to_choose(game: Game, states: States) -> BoolArray:
+    """Returns the legal actions of positions in which a player has to move.
+
+    Args:
+        game: the rules.
+        states: [B] positions.
+
+    Returns:
+        bool [B, A], at least one True per row.
+
+    Raises:
+        FinishedGameError: if a position is over or has no legal action.
+    """
+    legal = game.legal_actions(states)
+    stuck = np.flatnonzero(game.is_over(states) | ~legal.any(axis=1))
+    if stuck.size:
+        raise FinishedGameError(
+            f"{game.spec.name}: the game of row {stuck[0]} is over, there is no move to choose"
+        )
+    return legal
+
+
+def choose_uniformly(candidates: BoolArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Draws one of the candidates per row.
+
+    Args:
+        candidates: bool [B, A], at least one True per row.
+        rng: the player's random stream.
+
+    Returns:
+        int64 [B].
+    """
+    return choose_actions(candidates / candidates.sum(axis=1, keepdims=True), rng)

@@ -1,0 +1,79 @@
+"""One game between two players that people watch or take part in."""
+
+from collections.abc import Callable, Sequence
+
+from alphago.games.game import Game
+from alphago.games.notation import replay
+from alphago.players.human import HumanPlayer, UndoRequested
+from alphago.players.player import Advisor, Player
+from alphago.types import NUM_PLAYERS, States
+
+
+def play_game(
+    game: Game,
+    players: tuple[Player, Player],
+    *,
+    tell: Callable[[str], None],
+    actions: Sequence[int] = (),
+) -> list[int]:
+    """Plays a game to its end, with the moves told and people's `undo` and `hint` at work.
+
+    Args:
+        game: the rules.
+        players: player 0, who moves first, and player 1.
+        tell: takes a line or several about what happens.
+        actions: the moves to start from.
+
+    Returns:
+        The actions of the whole game.
+
+    Raises:
+        HumanQuit: if a person leaves.
+        IllegalActionError: if `actions` cannot be played.
+    """
+    for seat in range(NUM_PLAYERS):
+        _seat(players[seat], opponent=players[1 - seat])
+    played = list(actions)
+    states = replay(game, played)
+    while not game.is_over(states)[0]:
+        mover = int(game.to_play(states)[0])
+        try:
+            action = int(players[mover].choose_actions(states)[0])
+        except UndoRequested:
+            played = _take_back(game, played, mover=mover, tell=tell)
+            states = replay(game, played)
+            continue
+        tell(f"{players[mover].name}: {game.action_to_text(action)}")
+        played.append(action)
+        states = game.step(states, [action])
+    tell(game.render(states[0]))
+    tell(_result_text(game, states, players))
+    return played
+
+
+def _seat(player: Player, *, opponent: Player) -> None:
+    """Lets a person take back moves and ask the opponent, if it can explain itself, for hints."""
+    if isinstance(player, HumanPlayer):
+        player.can_undo = True
+        if player.advisor is None and isinstance(opponent, Advisor):
+            player.advisor = opponent
+
+
+def _take_back(
+    game: Game, played: list[int], *, mover: int, tell: Callable[[str], None]
+) -> list[int]:
+    """Returns the actions before the mover's last own action."""
+    for num_actions in reversed(range(len(played))):
+        if int(game.to_play(replay(game, played[:num_actions]))[0]) == mover:
+            return played[:num_actions]
+    tell("There is no move of yours to take back.")
+    return played
+
+
+def _result_text(game: Game, states: States, players: tuple[Player, Player]) -> str:
+    """Returns who won a finished game [1]."""
+    returns = game.returns(states)[0]
+    for player_id, player in enumerate(players):
+        if returns[player_id] > 0:
+            return f"result: {player.name} won as player {player_id + 1}"
+    return "result: a draw"

@@ -1,0 +1,194 @@
+"""Players as text: `KIND_OR_PATH[:key=value,...]`, the one written form used everywhere.
+
+    random | minimax | human
+    alphabeta:depth=6
+    runs/demo                        a run: its best network, the run's own number of simulations
+    runs/demo:simulations=100        with so many simulations a move; 0 plays the raw policy
+    runs/demo:step=4000              the network of that optimiser step; also step=best, step=latest
+    runs/demo/checkpoints/00004000   one checkpoint
+
+A path may hold colons, blanks, commas and `=`: options are what follows the last colon, if it looks
+like options and the whole text is no path that exists. A folder called like a kind is written
+`./random`.
+"""
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from alphago.errors import PlayerError
+from alphago.games import make_game
+from alphago.games.game import Game
+from alphago.players.alphabeta import AlphaBetaPlayer
+from alphago.players.human import HumanPlayer
+from alphago.players.minimax import MinimaxPlayer
+from alphago.players.player import Player
+from alphago.players.random_player import RandomPlayer
+
+KINDS = ("random", "minimax", "alphabeta", "human")
+DEFAULT_DEPTH = 6  # of alphabeta: sees most traps of Connect Four, in a fiftieth of a second
+
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "random": (),
+    "minimax": (),
+    "alphabeta": ("depth",),
+    "human": (),
+}
+_PATH_KEYS = ("simulations", "step")
+_NAMED_STEPS = ("best", "latest")
+_MAX_SIMULATIONS = 1_000_000  # a search allocates its whole tree at once
+_OPTIONS = re.compile(r"\s*\w+\s*=[^,]*(,\s*\w+\s*=[^,]*)*")
+
+
+def make_player(text: str, *, game: Game | str | None = None, seed: int = 0) -> Player:
+    """Makes the player that a text names.
+
+    Args:
+        text: the player, see the module.
+        game: the game, or its name. None is enough for a run or checkpoint, which tells it.
+        seed: of the player's random choices.
+
+    Returns:
+        The player.
+
+    Raises:
+        PlayerError: if the text names no player, has a wrong option, or the player's game is
+            another one.
+        UnknownGameError: if no game has this name.
+        CheckpointError: if the run or checkpoint is broken.
+    """
+    game = make_game(game) if isinstance(game, str) else game
+    subject, options = split_text(text)
+    if subject not in KINDS:
+        return _make_network_player(text, subject, options, game=game, seed=seed)
+    _check_keys(text, options, _KEYS[subject])
+    if game is None:
+        raise PlayerError(f"{text}: which game? Only a run or a checkpoint tells it by itself")
+    if subject == "random":
+        return RandomPlayer(game, seed=seed)
+    if subject == "minimax":
+        return MinimaxPlayer(game, seed=seed)
+    if subject == "human":
+        return HumanPlayer(game, lines=sys.stdin, screen=sys.stdout)
+    depth = _read_integer(
+        text, "depth", options, default=DEFAULT_DEPTH, lowest=1, highest=game.spec.max_moves
+    )
+    return AlphaBetaPlayer(game, depth=depth, seed=seed)
+
+
+def game_of_player(text: str) -> str | None:
+    """Returns the name of the game that a player's run or checkpoint was made for.
+
+    Args:
+        text: the player, see the module.
+
+    Returns:
+        The game's name; None for the kinds that play any game.
+
+    Raises:
+        PlayerError: if the text names no player.
+        CheckpointError: if the run or checkpoint is broken.
+    """
+    subject, options = split_text(text)
+    if subject in KINDS:
+        return None
+    path = _existing_folder(text, subject)
+    from alphago.players.loading import find_network  # torch takes seconds, kinds need none
+
+    return find_network(path, step=_read_step(text, options)).info.game
+
+
+def split_text(text: str) -> tuple[str, dict[str, str]]:
+    """Splits a player's text into kind or path, and options.
+
+    Raises:
+        PlayerError: if a key occurs twice.
+    """
+    subject, colon, tail = text.rpartition(":")
+    if not colon or not _OPTIONS.fullmatch(tail) or os.path.exists(text):
+        return text, {}
+    options: dict[str, str] = {}
+    for part in tail.split(","):
+        key, _, value = part.partition("=")
+        if key.strip() in options:
+            raise PlayerError(f"{text}: {key.strip()} is given twice")
+        options[key.strip()] = value.strip()
+    return subject, options
+
+
+def _make_network_player(
+    text: str, subject: str, options: Mapping[str, str], *, game: Game | None, seed: int
+) -> Player:
+    """Makes the player of a run or checkpoint."""
+    path = _existing_folder(text, subject)
+    _check_keys(text, options, _PATH_KEYS)
+    step = _read_step(text, options)
+    num_simulations = None
+    if "simulations" in options:
+        num_simulations = _read_integer(
+            text, "simulations", options, default=0, lowest=0, highest=_MAX_SIMULATIONS
+        )
+    from alphago.players.loading import load_network_player  # torch takes seconds
+
+    return load_network_player(
+        path, game=game, step=step, num_simulations=num_simulations, name=text, seed=seed
+    )
+
+
+def _existing_folder(text: str, subject: str) -> Path:
+    """Returns the folder of a run or checkpoint, or says what the text might have meant."""
+    # os.path: pathlib raises where a name is too long, and takes "" for the current folder.
+    if os.path.isdir(subject):
+        return Path(subject)
+    if os.path.exists(subject):
+        raise PlayerError(f"{text}: got a file, allowed: the folder of a run or a checkpoint")
+    before, colon, after = subject.rpartition(":")
+    if colon and (before in KINDS or os.path.isdir(before)):
+        raise PlayerError(f"{text}: got option {after!r}, allowed: key=value, separated by commas")
+    nearest = difflib.get_close_matches(subject, KINDS, n=1)
+    hint = f", did you mean {nearest[0]}?" if nearest else ""
+    raise PlayerError(
+        f"{text}: no such kind of player and no such file or folder{hint}"
+        f" (allowed: {', '.join(KINDS)}, or the folder of a run or a checkpoint)"
+    )
+
+
+def _check_keys(text: str, options: Mapping[str, str], allowed: tuple[str, ...]) -> None:
+    """Raises if there is a key that this player does not know."""
+    for key in options:
+        if key not in allowed:
+            nearest = difflib.get_close_matches(key, allowed, n=1)
+            hint = f", did you mean {nearest[0]}?" if nearest else ""
+            known = ", ".join(allowed) if allowed else "no options"
+            raise PlayerError(f"{text}: got option {key!r}{hint} (allowed: {known})")
+
+
+def _read_step(text: str, options: Mapping[str, str]) -> int | str | None:
+    """Returns the wanted step, None where the text leaves it open."""
+    if "step" not in options or options["step"] in _NAMED_STEPS:
+        return options.get("step")
+    allowed = "an integer of at least 0, best or latest"
+    return _parse_integer(text, "step", options["step"], allowed=allowed)
+
+
+def _read_integer(
+    text: str, key: str, options: Mapping[str, str], *, default: int, lowest: int, highest: int
+) -> int:
+    """Returns the number of an option within bounds, or its default."""
+    if key not in options:
+        return default
+    allowed = f"an integer from {lowest} to {highest}"
+    number = _parse_integer(text, key, options[key], allowed=allowed)
+    if not lowest <= number <= highest:
+        raise PlayerError(f"{text}: {key}: got {number}, allowed: {allowed}")
+    return number
+
+
+def _parse_integer(text: str, key: str, got: str, *, allowed: str) -> int:
+    """Reads plain decimal digits; int() would take 1_000 and digits of other scripts as well."""
+    if not re.fullmatch(r"[0-9]{1,18}", got):
+        raise PlayerError(f"{text}: {key}: got {got!r}, allowed: {allowed}")
+    return int(got)

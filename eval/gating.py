@@ -1,0 +1,179 @@
+"""The gate: does the candidate network become the best one?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from alphago.errors import check_config
+from alphago.games.game import Game
+from alphago.players.network_player import NetworkPlayer
+from alphago.search.search import SearchConfig
+from alphago.types import Evaluator
+from eval.matches import MatchResult, Progress, play_match
+from eval.openings import paired_openings
+
+MODES = ("gate", "off", "always")
+
+
+@dataclass(kw_only=True)
+class GateConfig:
+    """When a candidate becomes the best network.
+
+    Attributes:
+        mode: `gate`: games decide (AlphaGo Zero). `off`: no games, every candidate is promoted
+            (AlphaZero). `always`: games are played and shown, but every candidate is promoted.
+        num_games: games of a match, even: two per opening (AlphaGo Zero: 400).
+        num_simulations: simulations per move, 0 for the raw policies (AlphaGo Zero: 1600).
+        threshold_percent: the score in percent, a draw counting half, from which the candidate is
+            promoted (AlphaGo Zero: 55). Above 100 nothing passes, with 0 everything does.
+        opening_plies: random moves before the players take over (AlphaGo Zero: 0, it drew moves
+            by temperature instead).
+    """
+
+    mode: str
+    num_games: int
+    num_simulations: int
+    threshold_percent: int
+    opening_plies: int
+
+    def __post_init__(self) -> None:
+        """Checks the values."""
+        check_config("gate.mode", self.mode, self.mode in MODES, " or ".join(MODES))
+        num_games = self.num_games
+        is_even = _is_count(num_games) and num_games >= 2 and num_games % 2 == 0
+        check_config("gate.num_games", num_games, is_even, "an even integer of at least 2")
+        for key in ("num_simulations", "threshold_percent", "opening_plies"):
+            value = getattr(self, key)
+            check_config(f"gate.{key}", value, _is_count(value), "an integer of at least 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateResult:
+    """What the gate found.
+
+    Attributes:
+        match: the games from the candidate's side, None where none were asked for.
+        passed: whether the candidate becomes the best network.
+    """
+
+    match: MatchResult | None
+    passed: bool
+
+
+def passes(*, wins: int, draws: int, losses: int, threshold_percent: int) -> bool:
+    """Tells whether a candidate reached the threshold: a score of at least that many percent.
+
+    In integers: 0.55 * 100 is a little more than 55 in floating point, and 55 of 100 would fail.
+
+    Args:
+        wins: games the candidate won.
+        draws: games drawn, each worth half a point.
+        losses: games it lost.
+        threshold_percent: the score it needs.
+
+    Returns:
+        False whenever there were no games: no promotion without evidence.
+    """
+    num_games = wins + draws + losses
+    return num_games > 0 and 100 * (2 * wins + draws) >= threshold_percent * 2 * num_games
+
+
+def play_gate(
+    game: Game,
+    candidate: Evaluator,
+    best: Evaluator,
+    search_config: SearchConfig,
+    config: GateConfig,
+    *,
+    seed: int,
+    progress: Progress | None = None,
+) -> GateResult:
+    """Lets the candidate play the best network, without noise, and decides.
+
+    Args:
+        game: the rules.
+        candidate: the network that may be promoted.
+        best: the network it has to beat.
+        search_config: the constants of the search.
+        config: how many games, and what is needed.
+        seed: of openings and of choices between equally visited moves.
+        progress: is told how many games have finished, after each ply.
+
+    Returns:
+        The decision, and the match it rests on.
+    """
+    if config.mode == "off":
+        return GateResult(match=None, passed=decide(None, config))
+    openings = paired_openings(
+        game, num_pairs=config.num_games // 2, num_plies=config.opening_plies, seed=seed
+    )
+    match = play_gate_games(
+        game,
+        candidate,
+        best,
+        search_config,
+        config,
+        openings=openings,
+        seed=seed,
+        progress=progress,
+    )
+    return GateResult(match=match, passed=decide(match, config))
+
+
+def play_gate_games(
+    game: Game,
+    candidate: Evaluator,
+    best: Evaluator,
+    search_config: SearchConfig,
+    config: GateConfig,
+    *,
+    openings: Sequence[Sequence[int]],
+    seed: int,
+    progress: Progress | None = None,
+) -> MatchResult:
+    """Plays the games of some openings, so that several processes can share a gate's match.
+
+    Args:
+        game: the rules.
+        candidate: the network whose side the result takes.
+        best: its opponent.
+        search_config: the constants of the search.
+        config: how many simulations a move.
+        openings: each is played twice, with colours swapped.
+        seed: of choices between equally visited moves.
+        progress: is told how many games have finished, after each ply.
+
+    Returns:
+        The result; `merge_matches` puts parts together.
+    """
+    players = [
+        NetworkPlayer(
+            game,
+            evaluator,
+            search_config=search_config,
+            num_simulations=config.num_simulations,
+            name=name,
+            seed=seed,
+        )
+        for name, evaluator in (("candidate", candidate), ("best", best))
+    ]
+    return play_match(game, *players, openings=openings, progress=progress)
+
+
+def decide(match: MatchResult | None, config: GateConfig) -> bool:
+    """Tells whether the candidate becomes the best network.
+
+    Args:
+        match: all games of the gate from the candidate's side; None if none were played, which
+            only `off` promotes.
+        config: the mode, and the score that is needed.
+    """
+    if config.mode != "gate":
+        return config.mode == "off" or match is not None
+    return match is not None and passes(
+        **match.total._asdict(), threshold_percent=config.threshold_percent
+    )
+
+
+def _is_count(value: object) -> bool:
+    """Tells whether a value is an integer of at least 0; True and False are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,133 @@
+import pytest
+
+from alphago.errors import ConfigError
+from alphago.games import make_game
+from alphago.players import make_player
+from eval.gating import GateConfig, decide, passes, play_gate
+from eval.matches import play_match
+from tests.search.evaluators import FixedEvaluator, HashEvaluator, UniformEvaluator
+from tests.search.positions import search_config
+
+TIC_TAC_TOE = make_game("tic_tac_toe")
+CONNECT_FOUR = make_game("connect_four")
+CONFIG = {
+    "mode": "gate",
+    "num_games": 12,
+    "num_simulations": 20,
+    "threshold_percent": 55,
+    "opening_plies": 2,
+}
+
+
+def gate_config(**changes):
+    return GateConfig(**{**CONFIG, **changes})
+
+
+@pytest.mark.parametrize(
+    ("wins", "num_games", "passed"),
+    [
+        (22, 40, True),
+        (55, 100, True),
+        (110, 200, True),
+        (220, 400, True),
+        (21, 40, False),
+        (54, 100, False),
+        (219, 400, False),
+    ],
+)
+def test_exactly_at_the_threshold(wins, num_games, passed):
+    losses = num_games - wins
+    assert passes(wins=wins, draws=0, losses=losses, threshold_percent=55) == passed
+    # Two draws are worth a win and a loss.
+    traded = min(wins, losses)
+    drawn = {"wins": wins - traded, "draws": 2 * traded, "losses": losses - traded}
+    assert passes(**drawn, threshold_percent=55) == passed
+
+
+def test_more_wins_never_hurt():
+    for num_games in (7, 40):
+        verdicts = [
+            passes(wins=wins, draws=0, losses=num_games - wins, threshold_percent=55)
+            for wins in range(num_games + 1)
+        ]
+        assert verdicts == sorted(verdicts)
+
+
+def test_without_evidence_there_is_no_promotion():
+    assert not passes(wins=0, draws=40, losses=0, threshold_percent=55)
+    for threshold_percent in (0, 55):
+        assert not passes(wins=0, draws=0, losses=0, threshold_percent=threshold_percent)
+
+
+def test_thresholds_that_force_the_decision():
+    assert not passes(wins=40, draws=0, losses=0, threshold_percent=101)
+    assert passes(wins=40, draws=0, losses=0, threshold_percent=100)
+    assert passes(wins=0, draws=0, losses=40, threshold_percent=0)
+
+
+def test_a_match_of_draws_does_not_promote():
+    players = [make_player("minimax", game=TIC_TAC_TOE, seed=seed) for seed in (1, 2)]
+    match = play_match(TIC_TAC_TOE, *players, openings=[[cell] for cell in range(9)])
+    assert match.total.draws == 18
+    assert decide(match, gate_config()) is False
+
+
+def test_the_stronger_network_passes_and_the_weaker_does_not():
+    weak = FixedEvaluator([0.0] * 7, 0.0)
+    blind = HashEvaluator(CONNECT_FOUR, 20.0)  # plays its whims whatever the search finds
+    config = gate_config(num_games=20, num_simulations=60)
+    args = search_config(), config
+    up = play_gate(CONNECT_FOUR, weak, blind, *args, seed=1)
+    down = play_gate(CONNECT_FOUR, blind, weak, *args, seed=1)
+    assert up.passed
+    assert up.match.score > 0.7
+    assert (up.match.first, up.match.second) == ("candidate", "best")
+    assert not down.passed
+    assert down.match.num_distinct_games >= 15
+    assert play_gate(CONNECT_FOUR, weak, blind, *args, seed=1) == up
+
+
+def test_an_exact_copy_scores_about_half_and_games_differ():
+    evaluator = UniformEvaluator(TIC_TAC_TOE)
+    config = gate_config(num_games=40, num_simulations=150)
+    result = play_gate(TIC_TAC_TOE, evaluator, evaluator, search_config(), config, seed=1)
+    assert sum(result.match.total) == 40
+    assert abs(result.match.score - 0.5) < 0.05
+    assert result.match.total.draws > 0
+    assert not result.passed
+
+
+def test_modes():
+    loser, winner = HashEvaluator(CONNECT_FOUR, 20.0), UniformEvaluator(CONNECT_FOUR)
+    always = gate_config(mode="always", num_games=20, num_simulations=60)
+    result = play_gate(CONNECT_FOUR, loser, winner, search_config(), always, seed=0)
+    assert result.match.score < 0.5
+    assert result.passed
+    off = gate_config(mode="off")
+    result = play_gate(CONNECT_FOUR, loser, winner, search_config(), off, seed=0)
+    assert (result.match, result.passed) == (None, True)
+    assert decide(None, gate_config()) is False
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        ("mode", "on", "gate or off or always"),
+        ("num_games", 0, "an even integer of at least 2"),
+        ("num_games", 7, "an even integer of at least 2"),
+        ("num_games", 4.0, "an even integer of at least 2"),
+        ("num_simulations", -1, "an integer of at least 0"),
+        ("threshold_percent", 0.55, "an integer of at least 0"),
+        ("threshold_percent", -5, "an integer of at least 0"),
+        ("threshold_percent", True, "an integer of at least 0"),
+        ("opening_plies", -1, "an integer of at least 0"),
+    ],
+)
+def test_wrong_settings_are_named(key, value, allowed):
+    with pytest.raises(ConfigError, match=rf"gate\.{key}: got .*, allowed: {allowed}"):
+        gate_config(**{key: value})
+
+
+def test_settings_at_the_edge_are_allowed():
+    gate_config(num_games=2, num_simulations=0, threshold_percent=0, opening_plies=0)
+    gate_config(threshold_percent=101)

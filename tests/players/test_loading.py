@@ -1,0 +1,166 @@
+import hashlib
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from alphago.errors import CheckpointError, PlayerError
+from alphago.games import make_game
+from alphago.network import NetworkConfig, make_network, save_weights, weights_of
+from alphago.players import game_of_player, make_player
+
+GAME = make_game("tic_tac_toe")
+NETWORK = NetworkConfig(
+    num_blocks=1, num_channels=4, policy_channels=2, value_channels=1, value_hidden=4
+)
+CONFIG = """\
+search:
+  exploration_init: 1.25
+  exploration_base: 19652
+  fpu_reduction: 0.2
+  root_fpu_reduction: 0.0
+  noise_concentration: 10.83
+  noise_weight: 0.25
+selfplay: {num_simulations: 12}
+evaluator: {device: cuda, precision: fp32, num_threads: null}
+"""
+
+
+def favourite(action):
+    """Returns the weights of a network that likes one action best everywhere."""
+    weights = weights_of(make_network(GAME.spec, NETWORK, seed=0))
+    weights["policy_head.logits.weight"] = np.zeros_like(weights["policy_head.logits.weight"])
+    weights["policy_head.logits.bias"] = np.eye(9, dtype=np.float32)[action] * 5
+    return weights
+
+
+def write_checkpoint(folder, *, step, action, best_action, game="tic_tac_toe"):
+    """Writes a checkpoint whose networks like these actions best."""
+    folder.mkdir(parents=True)
+    files = {}
+    for name, liked in (("weights", action), ("best", best_action)):
+        path = folder / f"{name}.safetensors"
+        save_weights(path, favourite(liked), {})
+        content = path.read_bytes()
+        checksum = hashlib.sha256(content).hexdigest()
+        files[path.name] = {"sha256": checksum, "bytes": len(content)}
+    manifest = {
+        "schema_version": 1,
+        "game": game,
+        "network": asdict(NETWORK),
+        "step": step,
+        "files": files,
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "config.yaml").write_text(CONFIG)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run with three checkpoints; the network of step N likes action N / 100 best."""
+    folder = tmp_path / "a run"
+    for step, best_action in ((100, 1), (200, 2), (300, 2)):
+        checkpoint = folder / "checkpoints" / f"{step:08d}"
+        write_checkpoint(checkpoint, step=step, action=step // 100, best_action=best_action)
+    (folder / "checkpoints" / ".tmp-00000400").mkdir()
+    (folder / "best").write_text("00000200\n")
+    return folder
+
+
+def raw_choice(text):
+    """Returns what the network itself plays in the empty position."""
+    return make_player(text).choose_actions(GAME.initial_states(1)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "action"),
+    [("", 2), (",step=best", 2), (",step=latest", 3), (",step=100", 1), (",step=00300", 3)],
+)
+def test_a_run_plays_its_best_network_or_the_one_asked_for(run, options, action):
+    assert raw_choice(f"{run}:simulations=0{options}") == [action]
+
+
+def test_a_run_without_a_best_network_plays_the_latest(run):
+    (run / "best").unlink()
+    assert raw_choice(f"{run}:simulations=0") == [3]
+
+
+@pytest.mark.parametrize(("options", "action"), [("", 3), (",step=best", 2), (",step=300", 3)])
+def test_a_checkpoint_plays_its_own_network(run, options, action):
+    assert raw_choice(f"{run}/checkpoints/00000300:simulations=0{options}") == [action]
+
+
+def test_the_number_of_simulations_is_the_runs_unless_given(run):
+    assert make_player(str(run)).num_simulations == 12
+    assert make_player(f"{run}:simulations=7").num_simulations == 7
+
+
+def test_the_game_is_told_by_the_run(run):
+    assert game_of_player(str(run)) == "tic_tac_toe"
+    assert game_of_player(f"{run}/checkpoints/00000100:simulations=3") == "tic_tac_toe"
+    assert make_player(str(run)).game.spec.name == "tic_tac_toe"
+    assert make_player(str(run), game="tic_tac_toe").name == str(run)
+
+
+def test_a_network_of_another_game_is_refused_with_both_names(run):
+    with pytest.raises(PlayerError, match="plays tic_tac_toe, but the game is connect_four"):
+        make_player(str(run), game="connect_four")
+
+
+@pytest.mark.parametrize("name", ["ä ö", "a:b", "x=1,y=2", "c:x=1", "random:depth"])
+def test_names_of_folders_may_hold_anything(run, name):
+    renamed = run.rename(run.parent / name)
+    assert raw_choice(f"{renamed}:simulations=0") == [2]
+    assert make_player(str(renamed)).num_simulations == 12
+
+
+def test_a_step_that_is_not_there_is_refused_with_those_that_are(run):
+    with pytest.raises(PlayerError, match="step: got 150, allowed: 100, 200, 300, best or latest"):
+        make_player(f"{run}:step=150")
+    with pytest.raises(PlayerError, match="step: got 100, allowed: 300, best or latest"):
+        make_player(f"{run}/checkpoints/00000300:step=100")
+
+
+def test_a_damaged_network_is_refused(run):
+    path = run / "checkpoints" / "00000300" / "weights.safetensors"
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(CheckpointError, match=r"00000300/weights\.safetensors: broken"):
+        make_player(f"{run}:step=latest")
+
+
+def test_a_game_nobody_knows_is_refused(run):
+    checkpoint = run / "checkpoints" / "00000500"
+    write_checkpoint(checkpoint, step=500, action=0, best_action=0, game="chess")
+    with pytest.raises(CheckpointError, match="00000500.*chess"):
+        make_player(str(checkpoint))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot be read"),
+        ("", "no configuration"),
+        ("search: [", "no configuration"),
+        (CONFIG.replace("selfplay", "selfpaly"), "has no entry 'selfplay'"),
+        (CONFIG.replace("fpu_reduction: 0.2", "fpu_reduction: -1"), r"search\.fpu_reduction"),
+    ],
+)
+def test_a_damaged_configuration_is_refused(run, content, message):
+    path = run / "checkpoints" / "00000200" / "config.yaml"
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(CheckpointError, match=message):
+        make_player(str(run))
+
+
+def test_folders_that_hold_no_network_are_refused(tmp_path, run):
+    with pytest.raises(CheckpointError, match="neither a run"):
+        make_player(str(tmp_path))
+    (tmp_path / "checkpoints").mkdir()
+    with pytest.raises(CheckpointError, match="no checkpoint yet"):
+        make_player(str(tmp_path))
+    (run / "best").write_text("00000999")
+    with pytest.raises(CheckpointError, match="'00000999', which is not there"):
+        make_player(str(run))

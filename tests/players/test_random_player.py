@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from alphago.errors import FinishedGameError
+from alphago.games import make_game
+from alphago.games.notation import parse_moves, replay
+from alphago.players import make_player
+
+GAME = make_game("connect_four")
+
+
+def test_every_legal_move_is_equally_likely_and_no_other_is_played():
+    states = np.repeat(replay(GAME, parse_moves(GAME, "1 1 1 1 1 1")), 6000)
+    actions = make_player("random", game=GAME, seed=1).choose_actions(states)
+    counts = np.bincount(actions, minlength=7)
+    assert counts[0] == 0
+    # 1000 expected, standard deviation 29.
+    assert (np.abs(counts[1:] - 1000) < 150).all()
+
+
+def test_equal_seeds_play_alike_and_others_do_not():
+    states = GAME.initial_states(50)
+    first, same, other = (
+        make_player("random", game=GAME, seed=seed).choose_actions(states) for seed in (3, 3, 4)
+    )
+    assert (first == same).all()
+    assert (first != other).any()
+
+
+def test_actions_are_int64_even_of_no_position():
+    player = make_player("random", game=GAME)
+    for num_games in (0, 1, 3):
+        actions = player.choose_actions(GAME.initial_states(num_games))
+        assert actions.dtype == np.int64
+        assert actions.shape == (num_games,)
+
+
+@pytest.mark.parametrize("text", ["random", "minimax", "alphabeta:depth=2", "human"])
+def test_no_player_moves_in_a_finished_game(text):
+    states = np.concatenate(
+        [GAME.initial_states(1), replay(GAME, parse_moves(GAME, "1 2 1 2 1 2 1"))]
+    )
+    with pytest.raises(FinishedGameError, match="row 1 is over"):
+        make_player(text, game=GAME).choose_actions(states)
