@@ -1,0 +1,63 @@
+"""A few searches, printed as one hash per result, to compare modes of the compiler.
+
+python -m tests.search.sample_searches
+"""
+
+import hashlib
+import json
+
+import numba
+import numpy as np
+
+from alphago.search import BatchSearch, run_search
+from alphago.types import SearchResult
+from tests.search.positions import (
+    GAME_NAMES,
+    evaluator_of_kind,
+    game_named,
+    random_states,
+    run_to_end,
+    search_config,
+)
+
+
+def result_hash(result: SearchResult) -> str:
+    """Returns a hash of every bit of a result."""
+    digest = hashlib.sha256()
+    for field in result:
+        digest.update(field.tobytes())
+    return digest.hexdigest()
+
+
+def sample_hashes() -> dict[str, str]:
+    """Returns a hash by name for a few searches of every kind: plain, noisy, hostile, restarted."""
+    hashes = {}
+    for name in GAME_NAMES:
+        game = game_named(name)
+        states = random_states(game, np.random.default_rng(80), num_states=5)
+        for kind in ("mild", "hostile"):
+            evaluator = evaluator_of_kind(kind, game)
+            rng = np.random.default_rng(81)
+            plain = run_search(game, evaluator, states, search_config(), num_simulations=40)
+            noisy = run_search(
+                game, evaluator, states, search_config(), num_simulations=20, rng=rng
+            )
+            search = BatchSearch(game, evaluator, search_config(), num_rows=5, max_simulations=20)
+            search.start(np.arange(5), states, np.array([20, 5, 0, 1, 12]))
+            for simulation in range(20):
+                if simulation == 8:
+                    search.start(np.array([1, 3]), states[[2, 4]], np.array([10, 12]))
+                search.run_simulation()
+            run_to_end(search, list(range(5)), max_calls=2)
+            mixed = search.result(np.arange(5))
+            for part, result in (("plain", plain), ("noisy", noisy), ("mixed", mixed)):
+                hashes[f"{name} {kind} {part}"] = result_hash(result)
+    return hashes
+
+
+if __name__ == "__main__":
+    settings = {
+        "disable_jit": int(numba.config.DISABLE_JIT),
+        "boundscheck": int(numba.config.BOUNDSCHECK or 0),
+    }
+    print(json.dumps({"settings": settings, "hashes": sample_hashes()}))
