@@ -12,6 +12,7 @@ given by name.
 
 import difflib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -166,11 +167,11 @@ def _accuracy(num_correct: int, num_positions: int) -> Accuracy:
 
 
 def _suite_file(path: str | Path) -> Path:
-    """Returns the file of a suite given by path or by name."""
+    """Returns the file of a suite given by path or by name; a file of the caller goes first."""
     names = sorted(file.stem for file in _SUITES.glob("*.json"))
-    if str(path) in names:
+    if str(path) in names and not os.path.isfile(path):
         return _SUITES / f"{path}.json"
-    if not Path(path).exists():
+    if not os.path.exists(path):  # pathlib raises where a name is too long
         nearest = difflib.get_close_matches(str(path), names, n=1)
         hint = f", did you mean {nearest[0]}?" if nearest else ""
         raise SuiteError(f"{path}: no such file{hint} (also allowed: {', '.join(names)})")

@@ -129,6 +129,12 @@ def test_the_suite_of_the_project_is_found_by_name():
     assert random.interval[0] < 0.35 < random.interval[1]
 
 
+def test_a_file_of_the_caller_goes_before_a_suite_of_the_project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "connect_four", [GOOD])
+    assert len(load_suite(GAME, "connect_four").states) == 1
+
+
 def test_a_missing_key_decisive_counts_and_other_keys_do_not_matter(tmp_path):
     path = write(tmp_path / "ä b.json", [{"moves": "", "best": ["4"], "value": "win"}])
     suite = load_suite(GAME, path)
@@ -193,6 +199,8 @@ def test_a_file_that_is_no_suite_is_named(tmp_path, content, message):
 def test_missing_files_are_named(tmp_path):
     with pytest.raises(SuiteError, match="no such file"):
         load_suite(GAME, tmp_path / "nothing.json")
+    with pytest.raises(SuiteError, match="no such file"):
+        load_suite(GAME, "x" * 5000)
     with pytest.raises(SuiteError, match="did you mean connect_four"):
         load_suite(GAME, "conect_four")
     with pytest.raises(SuiteError, match="cannot be read"):

@@ -9,6 +9,7 @@ from alphago.errors import CheckpointError, PlayerError
 from alphago.games import make_game
 from alphago.network import NetworkConfig, make_network, save_weights, weights_of
 from alphago.players import game_of_player, make_player
+from train.checkpoint import Checkpoint, save_checkpoint, write_best
 
 GAME = make_game("tic_tac_toe")
 NETWORK = NetworkConfig(
@@ -71,6 +72,22 @@ def run(tmp_path):
 def raw_choice(text):
     """Returns what the network itself plays in the empty position."""
     return make_player(text).choose_actions(GAME.initial_states(1)).tolist()
+
+
+def test_what_a_run_writes_can_be_played(tmp_path):
+    checkpoint = Checkpoint(
+        game="tic_tac_toe",
+        network=NETWORK,
+        step=700,
+        weights=favourite(7),
+        best_weights=favourite(6),
+        trainer_tensors={"momentum": np.zeros(1, np.float32)},
+        state={},
+        config_text=CONFIG,
+    )
+    write_best(tmp_path, save_checkpoint(tmp_path, checkpoint).name)
+    assert raw_choice(f"{tmp_path}:simulations=0") == [6]
+    assert raw_choice(f"{tmp_path}:simulations=0,step=700") == [7]
 
 
 @pytest.mark.parametrize(
