@@ -1,0 +1,144 @@
+"""Networks on disk: weights as safetensors files, and the network of a checkpoint folder.
+
+Nothing here is a pickle.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import safetensors.numpy
+
+from alphago.errors import CheckpointError, ConfigError
+from alphago.files import reason, replace_file
+from alphago.network.network import NetworkConfig
+from alphago.types import Weights
+
+CHECKPOINT_SCHEMA_VERSION = 1  # of manifest.json and of the files beside it
+MANIFEST_NAME = "manifest.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkInfo:
+    """What a checkpoint says about its network.
+
+    Attributes:
+        game: name of the game it plays.
+        network: its sizes.
+        step: optimiser steps of the run when the checkpoint was written.
+    """
+
+    game: str
+    network: NetworkConfig
+    step: int
+
+
+def save_weights(path: Path, weights: Weights, metadata: dict[str, str]) -> None:
+    """Writes weights to a safetensors file, whole or not at all.
+
+    Args:
+        path: the file; an older one is replaced in one step, once the new one is safely on disk.
+        weights: arrays by name, all finite.
+        metadata: texts kept in the file's header.
+
+    Raises:
+        CheckpointError: if a number is not finite, or the file cannot be written.
+    """
+    broken = [name for name, array in weights.items() if not np.isfinite(array).all()]
+    if broken:
+        raise CheckpointError(f"{path}: not saved, these weights are not finite: {broken}")
+    # safetensors writes the memory of an array as it lies, whatever its strides.
+    arrays = {name: np.asarray(array, order="C") for name, array in weights.items()}
+    content = safetensors.numpy.save(arrays, metadata=metadata)
+    try:
+        with replace_file(path) as file:
+            file.write(content)
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be written ({reason(error)})") from error
+
+
+def read_weights(path: Path) -> tuple[Weights, dict[str, str]]:
+    """Reads a file of `save_weights`.
+
+    Returns:
+        Arrays by name, which belong to the caller, and the metadata.
+
+    Raises:
+        CheckpointError: if the file is missing, truncated, or no safetensors file.
+    """
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+            return weights, dict(file.metadata() or {})
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
+    except safetensors.SafetensorError as error:
+        raise CheckpointError(f"{path}: broken, or no safetensors file ({error})") from error
+
+
+def load_player_network(
+    folder: Path, *, which: Literal["weights", "best"] = "weights"
+) -> tuple[NetworkInfo, Weights]:
+    """Reads the network of a checkpoint folder and compares its checksum with the manifest.
+
+    Args:
+        folder: one checkpoint, the folder that holds manifest.json.
+        which: "weights", those that play, or "best", the best network at that time.
+
+    Raises:
+        CheckpointError: if anything is missing, broken, or of another schema version.
+    """
+    manifest_path = folder / MANIFEST_NAME
+    manifest = _read_manifest(manifest_path)
+    try:
+        info = NetworkInfo(
+            game=manifest["game"],
+            network=NetworkConfig(**manifest["network"]),
+            step=manifest["step"],
+        )
+        name = f"{which}.safetensors"
+        checksum = manifest["files"][name]["sha256"]
+    except KeyError as error:
+        raise CheckpointError(f"{manifest_path}: has no entry {error}") from error
+    except (TypeError, ConfigError) as error:
+        raise CheckpointError(f"{manifest_path}: {error}") from error
+    if sha256_of(folder / name) != checksum:
+        raise CheckpointError(
+            f"{folder / name}: broken, its checksum is not the one in {MANIFEST_NAME}"
+        )
+    weights, _ = read_weights(folder / name)
+    return info, weights
+
+
+def sha256_of(path: Path) -> str:
+    """Returns a file's SHA-256 in hexadecimal.
+
+    Raises:
+        CheckpointError: if the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
+
+
+def _read_manifest(path: Path) -> Mapping[str, Any]:
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
+    except ValueError as error:
+        raise CheckpointError(f"{path}: no JSON ({error})") from error
+    if not isinstance(manifest, dict):
+        raise CheckpointError(f"{path}: not a manifest")
+    version = manifest.get("schema_version")
+    if version != CHECKPOINT_SCHEMA_VERSION:
+        raise CheckpointError(
+            f"{path}: schema version {version!r}, allowed: {CHECKPOINT_SCHEMA_VERSION}"
+        )
+    return manifest

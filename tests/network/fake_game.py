@@ -1,0 +1,79 @@
+"""A game of any shape that only describes and shows itself, and networks as if trained."""
+
+import numpy as np
+import torch
+from torch import nn
+
+from alphago.games.game import GameSpec
+from alphago.network import EvaluatorConfig, NetworkConfig, PolicyValueNet, make_network
+
+STATE = np.dtype([("seed", np.int64)])
+SHAPES = [(3, 6, 7, 7), (17, 5, 4, 21)]  # C, H, W, A
+
+
+def make_spec(num_planes=3, height=6, width=7, num_actions=7):
+    return GameSpec(
+        name="fake",
+        num_actions=num_actions,
+        observation_shape=(num_planes, height, width),
+        max_moves=height * width,
+        state_dtype=STATE,
+        pass_action=None,
+        symmetries=(),
+    )
+
+
+class FakeGame:
+    """A state is a seed, its observation random stones drawn from it."""
+
+    def __init__(self, *shape):
+        self.spec = make_spec(*shape)
+
+    def observe(self, states):
+        return np.concatenate(
+            [random_observations(self.spec, 1, seed=int(seed)) for seed in states["seed"]]
+        )
+
+
+def make_states(*seeds):
+    return np.array([(seed,) for seed in seeds], dtype=STATE)
+
+
+def random_observations(spec, num_rows, *, seed):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 2, (num_rows, *spec.observation_shape)).astype(np.uint8)
+
+
+def make_config(**changes):
+    sizes = {
+        "num_blocks": 2,
+        "num_channels": 16,
+        "policy_channels": 2,
+        "value_channels": 1,
+        "value_hidden": 8,
+    }
+    return NetworkConfig(**(sizes | changes))
+
+
+def make_evaluator_config(**changes):
+    settings = {"device": "cpu", "precision": "fp32", "num_threads": None}
+    return EvaluatorConfig(**(settings | changes))
+
+
+def make_trained(spec, config, *, seed) -> PolicyValueNet:
+    """A network in evaluation mode whose batch norms do something and whose answers are spread.
+
+    In a fresh one the last batch norm of a block scales by 0, which would hide half of the layers.
+    """
+    network = make_network(spec, config, seed=seed).eval()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for module in network.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.running_mean.normal_(0.0, 0.3, generator=generator)
+                module.running_var.uniform_(0.5, 2.0, generator=generator)
+                module.weight.uniform_(0.5, 1.5, generator=generator)
+                module.bias.normal_(0.0, 0.3, generator=generator)
+        network.policy_head.logits.weight.mul_(20)
+        network.value_head.value.weight.mul_(20)
+    return network

@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+import torch
+
+from alphago.errors import CheckpointError, ConfigError
+from alphago.network import load_weights, make_network, weights_of
+from tests.network.fake_game import (
+    SHAPES,
+    make_config,
+    make_spec,
+    make_trained,
+    random_observations,
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("num_rows", [1, 5])
+def test_answers_have_the_shape_of_the_game(shape, num_rows):
+    spec = make_spec(*shape)
+    network = make_trained(spec, make_config(policy_channels=3, value_channels=2), seed=0)
+    observations = torch.from_numpy(random_observations(spec, num_rows, seed=1)).float()
+    logits, values = network(observations)
+    assert logits.shape == (num_rows, spec.num_actions)
+    assert values.shape == (num_rows,)
+    assert logits.dtype == values.dtype == torch.float32
+    assert values.abs().max() <= 1
+
+
+def test_number_of_parameters_counted_by_hand():
+    config = make_config(
+        num_blocks=1, num_channels=4, policy_channels=2, value_channels=1, value_hidden=5
+    )
+    network = make_network(make_spec(3, 6, 7, 7), config, seed=0)
+    stem = 3 * 4 * 9 + 2 * 4
+    block = 2 * (4 * 4 * 9 + 2 * 4)
+    policy = 4 * 2 + 2 * 2 + (2 * 42 * 7 + 7)
+    value = 4 * 1 + 2 * 1 + (42 * 5 + 5) + (5 + 1)
+    assert stem + block + policy + value == 1254
+    assert sum(parameter.numel() for parameter in network.parameters()) == 1254
+
+
+def test_a_fresh_network_is_nearly_uniform_and_nearly_undecided():
+    spec = make_spec()
+    network = make_network(spec, make_config(num_channels=64), seed=3)
+    network.train()
+    logits, values = network(torch.from_numpy(random_observations(spec, 64, seed=1)).float())
+    assert logits.std() < 0.5
+    assert values.abs().max() < 0.5
+
+
+def test_every_parameter_learns_once_the_blocks_are_open():
+    spec = make_spec()
+    network = make_trained(spec, make_config(), seed=0).train()
+    logits, values = network(torch.from_numpy(random_observations(spec, 8, seed=1)).float())
+    (logits.square().mean() + values.square().mean()).backward()
+    still = [name for name, p in network.named_parameters() if p.grad is None or not p.grad.any()]
+    assert still == []
+
+
+def test_the_seed_decides_and_the_global_generator_is_left_alone():
+    spec, config = make_spec(), make_config()
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    first, same, other = (weights_of(make_network(spec, config, seed=s)) for s in (1, 1, 2))
+    assert torch.equal(torch.rand(3), expected)
+    assert all(np.array_equal(first[name], same[name]) for name in first)
+    assert not np.array_equal(first["stem.weight"], other["stem.weight"])
+
+
+def test_weights_are_copies_and_travel_whole():
+    spec, config = make_spec(), make_config()
+    source = make_trained(spec, config, seed=1)
+    target = make_network(spec, config, seed=2).eval()
+    weights = weights_of(source)
+    assert {array.dtype for array in weights.values()} == {np.dtype(np.float32)}
+    assert "blocks.1.norm2.running_var" in weights
+    load_weights(target, weights)
+    observations = torch.from_numpy(random_observations(spec, 8, seed=1)).float()
+    for expected, got in zip(source(observations), target(observations), strict=True):
+        assert torch.equal(expected, got)
+    weights["stem.weight"][:] = 0
+    assert source.stem.weight.any()
+    assert target.stem.weight.any()
+
+
+def test_read_only_weights_and_batch_counters_are_taken():
+    network = make_network(make_spec(), make_config(), seed=1)
+    weights = weights_of(network) | {"stem_norm.num_batches_tracked": np.array(3)}
+    for array in weights.values():
+        array.flags.writeable = False
+    load_weights(network, weights)
+
+
+def test_names_given_by_wrappers_are_understood():
+    spec, config = make_spec(), make_config()
+    plain = make_trained(spec, config, seed=1)
+    wrapped = torch.nn.DataParallel(make_network(spec, config, seed=2))
+    load_weights(wrapped, {f"_orig_mod.{name}": w for name, w in weights_of(plain).items()})
+    assert weights_of(wrapped).keys() == weights_of(plain).keys()
+    assert torch.equal(wrapped.module.stem.weight, plain.stem.weight)
+
+
+def rename(weights):
+    weights["value_head.hiden.weight"] = weights.pop("value_head.hidden.weight")
+
+
+def reshape(weights):
+    weights["stem.weight"] = weights["stem.weight"][:, :2]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda weights: weights.pop("stem.weight"), ["stem.weight is missing"]),
+        (
+            rename,
+            ["value_head.hidden.weight is missing", "value_head.hiden.weight is unexpected"],
+        ),
+        (reshape, ["stem.weight", "(16, 2, 3, 3)", "(16, 3, 3, 3)"]),
+    ],
+)
+def test_weights_that_do_not_fit_are_named_and_change_nothing(change, words):
+    spec, config = make_spec(), make_config()
+    network = make_network(spec, config, seed=1)
+    before, weights = weights_of(network), weights_of(make_network(spec, config, seed=2))
+    change(weights)
+    with pytest.raises(CheckpointError) as caught:
+        load_weights(network, weights)
+    assert all(word in str(caught.value) for word in words)
+    after = weights_of(network)
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("name", list(vars(make_config())))
+@pytest.mark.parametrize("size", [0, -1, 2.5, True, "2"])
+def test_a_size_that_makes_no_sense_is_refused_by_name(name, size):
+    with pytest.raises(ConfigError, match=f"network.{name}"):
+        make_config(**{name: size})
