@@ -1,7 +1,7 @@
 """One optimiser step at a time, and all that has to be kept to go on exactly after a stop."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -27,6 +27,9 @@ from train.targets import TrainingRows
 from train.weight_average import WeightAverage
 
 SCHEDULES = ("constant", "cosine", "step")
+HIGHEST_LOSS = (
+    100.0  # nats; even a uniform guess over 19x19 costs 6, so beyond this nothing is learnt
+)
 STEP_POINTS = (0.5, 0.75)  # parts of the run after which the schedule `step` lowers the rate
 
 
@@ -177,6 +180,7 @@ class Trainer:
                 weight.data = weight.data.contiguous(memory_format=torch.channels_last)
         self._parameters = dict(self.network.named_parameters())
         self._decayed = [weight for weight in self._parameters.values() if weight.ndim > 1]
+        self._statistics = [b for b in self.network.buffers() if b.is_floating_point()]
         self._optimizer = make_optimizer(
             config.optimizer,
             self._parameters,
@@ -197,8 +201,9 @@ class Trainer:
             What the network said of the rows before the update.
 
         Raises:
-            TrainingError: naming the step, if loss or gradient is not finite (no weight and no
-                running statistic has changed then) or the device's memory does not suffice.
+            TrainingError: naming the step, if loss, gradient or batch norm's statistics are not
+                finite, or the loss is above `HIGHEST_LOSS` (no weight and no statistic has changed
+                then); or if the device's memory does not suffice.
         """
         rate = learning_rate(self.config, self.num_steps, progress=progress)
         buffers = [buffer.clone() for buffer in self.network.buffers()]
@@ -208,13 +213,15 @@ class Trainer:
             torch.autograd.backward(terms.total)
             gradients = [weight.grad for weight in self._parameters.values()]
             norm = torch.nn.utils.get_total_norm([g for g in gradients if g is not None])
-            numbers = torch.stack([*terms, norm, self._squared_weights()]).tolist()
-            loss, policy, value, entropy, kl, grad_norm, squared_weights = numbers
-            if not (math.isfinite(loss) and math.isfinite(grad_norm)):
+            watched = [norm, _squared(self._statistics), _squared(self._decayed)]
+            numbers = torch.stack([*terms, *watched]).tolist()
+            loss, policy, value, entropy, kl, grad_norm, statistics, squared_weights = numbers
+            # Not `loss >= HIGHEST_LOSS`: a comparison with NaN is false.
+            if not (loss < HIGHEST_LOSS and math.isfinite(grad_norm) and math.isfinite(statistics)):
                 self._undo_forward(buffers)
                 raise TrainingError(
-                    f"step {self.num_steps}: loss {loss}, gradient norm {grad_norm}; the weights"
-                    " of the step before are kept. A lower train.learning_rate may help"
+                    f"step {self.num_steps}: training has diverged: loss {loss}, gradient norm"
+                    f" {grad_norm}. No weight was changed; a lower train.learning_rate may help"
                 )
             self._update(rate, norm)
         return StepMetrics(
@@ -321,10 +328,6 @@ class Trainer:
         """Copies an array to the device; unlike for `from_numpy` it may be read-only."""
         return torch.tensor(array, device=self._device)
 
-    def _squared_weights(self) -> torch.Tensor:
-        norms = torch._foreach_norm([weight.detach() for weight in self._decayed])
-        return torch.stack(norms).square().sum()
-
     def _undo_forward(self, buffers: list[torch.Tensor]) -> None:
         """Takes back what a forward pass in training mode did to batch norm's statistics."""
         for buffer, before in zip(self.network.buffers(), buffers, strict=True):
@@ -364,3 +367,8 @@ def torch_threads(num_threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def _squared(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Returns the sum of the squares of all numbers, a tensor []."""
+    return torch.stack(torch._foreach_norm(list(tensors))).square().sum().detach()

@@ -1,0 +1,296 @@
+import errno
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import train.checkpoint
+from alphago.errors import CheckpointError
+from alphago.network.network import load_weights, make_network
+from alphago.network.weights import load_player_network
+from alphago.types import Weights
+from tests.train.training_setups import TINY, TTT, make_trainer, random_rows
+from train.checkpoint import (
+    Checkpoint,
+    load_checkpoint,
+    newest_checkpoint,
+    prune,
+    read_best,
+    rng_from_state,
+    rng_state,
+    save_checkpoint,
+    write_best,
+)
+
+FILES = (
+    "weights.safetensors",
+    "best.safetensors",
+    "trainer.safetensors",
+    "state.json",
+    "config.yaml",
+    "manifest.json",
+)
+
+
+def make_checkpoint(*, step: int = 3, seed: int = 0) -> Checkpoint:
+    trainer = make_trainer(seed=seed, optimizer="adamw", ema_decay=0.9)
+    trainer.step(random_rows(seed), 0.0)
+    tensors, facts = trainer.state_dict()
+    return Checkpoint(
+        game="tic_tac_toe",
+        network=TINY,
+        step=step,
+        weights=trainer.play_weights(),
+        best_weights=make_trainer(seed=seed + 1).play_weights(),
+        trainer_tensors=tensors,
+        state={"trainer": facts, "rng": rng_state(np.random.default_rng(seed)), "games": 5},
+        config_text="seed: 1 # größer\n",
+    )
+
+
+def assert_same_weights(one: Weights, other: Weights) -> None:
+    assert one.keys() == other.keys()
+    for name, array in one.items():
+        assert array.dtype == other[name].dtype, name
+        np.testing.assert_array_equal(array, other[name], err_msg=name)
+
+
+def assert_same_checkpoint(one: Checkpoint, other: Checkpoint) -> None:
+    for name in ("weights", "best_weights", "trainer_tensors"):
+        assert_same_weights(getattr(one, name), getattr(other, name))
+    for name in ("game", "network", "step", "state", "config_text"):
+        assert getattr(one, name) == getattr(other, name)
+
+
+def names(run: Path) -> list[str]:
+    return sorted(path.name for path in (run / "checkpoints").iterdir())
+
+
+def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
+    checkpoint = make_checkpoint()
+    folder = save_checkpoint(tmp_path, checkpoint)
+    assert folder == tmp_path / "checkpoints" / "00000003"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    assert_same_checkpoint(load_checkpoint(folder), checkpoint)
+
+
+def test_the_loaded_trainer_goes_on_like_the_saved_one(tmp_path: Path) -> None:
+    trainer = make_trainer(optimizer="adamw", ema_decay=0.9)
+    trainer.step(random_rows(0), 0.0)
+    tensors, facts = trainer.state_dict()
+    saved = replace(make_checkpoint(), trainer_tensors=tensors, state={"trainer": facts})
+    loaded = load_checkpoint(save_checkpoint(tmp_path, saved))
+    other = make_trainer(seed=8, optimizer="adamw", ema_decay=0.9)
+    other.load_state_dict(loaded.trainer_tensors, loaded.state["trainer"])
+    assert trainer.step(random_rows(1), 0.0)[:-1] == other.step(random_rows(1), 0.0)[:-1]
+    assert_same_weights(trainer.play_weights(), other.play_weights())
+
+
+def test_players_can_read_both_networks(tmp_path: Path) -> None:
+    checkpoint = make_checkpoint()
+    folder = save_checkpoint(tmp_path, checkpoint)
+    info, weights = load_player_network(folder)
+    assert (info.game, info.network, info.step) == ("tic_tac_toe", TINY, 3)
+    assert_same_weights(weights, checkpoint.weights)
+    _, best = load_player_network(folder, which="best")
+    assert_same_weights(best, checkpoint.best_weights)
+    load_weights(make_network(TTT.spec, TINY, seed=5), best)
+
+
+def test_a_random_stream_goes_on_where_it_was(tmp_path: Path) -> None:
+    rng = np.random.default_rng(12)
+    rng.integers(10, size=3)
+    rng.random(5, dtype=np.float32)  # leaves half of a 64-bit number for later
+    other = rng_from_state(json.loads(json.dumps(rng_state(rng))))
+    np.testing.assert_array_equal(
+        rng.random(7, dtype=np.float32), other.random(7, dtype=np.float32)
+    )
+    np.testing.assert_array_equal(rng.normal(size=9), other.normal(size=9))
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("damage", ["removed", "halved", "emptied", "changed"])
+def test_damage_to_any_file_is_named(tmp_path: Path, name: str, damage: str) -> None:
+    folder = save_checkpoint(tmp_path, make_checkpoint())
+    path = folder / name
+    content = path.read_bytes()
+    changed = bytearray(content)
+    changed[len(content) // 2] ^= 0x01
+    damages = {"halved": content[: len(content) // 2], "emptied": b"", "changed": bytes(changed)}
+    if damage == "removed":
+        path.unlink()
+    else:
+        path.write_bytes(damages[damage])
+    # A changed manifest may accuse a file that is as it was; every other file is named itself.
+    with pytest.raises(CheckpointError, match="00000003" if name == "manifest.json" else name):
+        load_checkpoint(folder)
+
+
+def test_another_schema_version_is_named(tmp_path: Path) -> None:
+    folder = save_checkpoint(tmp_path, make_checkpoint())
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"schema_version": 99}))
+    with pytest.raises(CheckpointError, match="schema version 99"):
+        load_checkpoint(folder)
+
+
+def test_the_newest_whole_checkpoint_is_taken_and_broken_ones_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert newest_checkpoint(tmp_path) is None
+    for step in (9, 10, 100000000):  # more digits than the name is padded to
+        save_checkpoint(tmp_path, make_checkpoint(step=step))
+    found = newest_checkpoint(tmp_path)
+    assert found is not None
+    assert found[1].step == 100000000
+    broken = found[0] / "trainer.safetensors"
+    broken.write_bytes(broken.read_bytes()[:100])
+    with caplog.at_level(logging.WARNING):
+        found = newest_checkpoint(tmp_path)
+    assert found is not None
+    assert found[0].name == "00000010"
+    assert "checkpoint 100000000 is broken" in caplog.text
+    assert "trainer.safetensors" in caplog.text
+    for name in names(tmp_path):
+        (tmp_path / "checkpoints" / name / "manifest.json").unlink()
+    with pytest.raises(CheckpointError, match="all 3 checkpoints are broken"):
+        newest_checkpoint(tmp_path)
+
+
+def test_what_a_killed_writer_left_is_neither_loaded_nor_kept(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, make_checkpoint(step=1))
+    folder = save_checkpoint(tmp_path, make_checkpoint(step=2))
+    folder.rename(folder.with_name(".tmp-00000002"))
+    found = newest_checkpoint(tmp_path)
+    assert found is not None
+    assert found[1].step == 1
+    save_checkpoint(tmp_path, make_checkpoint(step=3))
+    assert names(tmp_path) == ["00000001", "00000003"]
+
+
+def test_a_checkpoint_of_the_same_step_is_replaced(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, make_checkpoint(seed=1))
+    newer = make_checkpoint(seed=2)
+    save_checkpoint(tmp_path, newer)
+    assert names(tmp_path) == ["00000003"]
+    found = newest_checkpoint(tmp_path)
+    assert found is not None
+    assert_same_checkpoint(found[1], newer)
+
+
+@pytest.mark.parametrize("stop_at", range(1, 4))
+def test_a_replacement_that_is_stopped_anywhere_leaves_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_at: int
+) -> None:
+    """The last steps are rename, rename, flush and remove; a kill may come before any of them."""
+    save_checkpoint(tmp_path, make_checkpoint(seed=1))
+    calls = []
+
+    def stopping(function: Callable[..., object]) -> Callable[..., object]:
+        def call(*args: object, **kwargs: object) -> object:
+            calls.append(function)
+            if len(calls) >= stop_at:
+                raise KeyboardInterrupt
+            return function(*args, **kwargs)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", stopping(Path.rename))
+        patch.setattr(train.checkpoint, "sync_folder", stopping(train.checkpoint.sync_folder))
+        with pytest.raises(KeyboardInterrupt):
+            save_checkpoint(tmp_path, make_checkpoint(seed=2))
+    found = newest_checkpoint(tmp_path)
+    assert found is not None
+    assert found[1].step == 3
+    save_checkpoint(tmp_path, make_checkpoint(seed=3))
+    assert names(tmp_path) == ["00000003"]
+
+
+@pytest.mark.parametrize("which", ["weights", "best_weights", "trainer_tensors"])
+def test_weights_that_are_not_finite_are_not_saved(tmp_path: Path, which: str) -> None:
+    save_checkpoint(tmp_path, make_checkpoint(step=1))
+    checkpoint = make_checkpoint(step=2)
+    tensors = dict(getattr(checkpoint, which))
+    name = sorted(name for name in tensors if name.endswith("stem.weight"))[0]
+    tensors[name] = np.full_like(tensors[name], np.nan)
+    with pytest.raises(CheckpointError, match=f"not finite.*{name}"):
+        save_checkpoint(tmp_path, replace(checkpoint, **{which: tensors}))
+    assert names(tmp_path) == ["00000001"]
+
+
+def test_numbers_that_are_not_finite_are_not_saved_in_the_state(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="not saved"):
+        save_checkpoint(tmp_path, replace(make_checkpoint(), state={"loss": float("nan")}))
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("number_of_flush", [1, 4, 8, 12])
+def test_a_full_disk_is_named_and_the_older_checkpoint_still_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number_of_flush: int
+) -> None:
+    older = make_checkpoint(step=1)
+    save_checkpoint(tmp_path, older)
+    flushes = []
+
+    def full(descriptor: int) -> None:
+        flushes.append(descriptor)
+        if len(flushes) >= number_of_flush:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(CheckpointError, match=r"00000002: not saved: disk full"):
+            save_checkpoint(tmp_path, make_checkpoint(step=2))
+    assert names(tmp_path) == ["00000001"]
+    found = newest_checkpoint(tmp_path)
+    assert found is not None
+    assert_same_checkpoint(found[1], older)
+
+
+def test_old_checkpoints_go_and_the_best_stays(tmp_path: Path) -> None:
+    for step in (1, 2, 3, 4, 5):
+        save_checkpoint(tmp_path, make_checkpoint(step=step))
+    prune(tmp_path, keep_last=4)
+    assert names(tmp_path) == ["00000002", "00000003", "00000004", "00000005"]
+    assert read_best(tmp_path) is None
+    write_best(tmp_path, "00000003")
+    assert read_best(tmp_path) == "00000003"
+    prune(tmp_path, keep_last=1)
+    assert names(tmp_path) == ["00000003", "00000005"]
+    write_best(tmp_path, "00000005")
+    prune(tmp_path, keep_last=1)
+    assert names(tmp_path) == ["00000005"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["best", "checkpoints"]
+
+
+def test_a_new_process_computes_the_same_from_a_saved_network(tmp_path: Path) -> None:
+    checkpoint = make_checkpoint()
+    folder = save_checkpoint(tmp_path, checkpoint)
+    rows = random_rows(0, num_rows=50)
+    trainer = make_trainer(optimizer="adamw", ema_decay=0.9)
+    trainer.load_state_dict(checkpoint.trainer_tensors, checkpoint.state["trainer"])
+    expected = trainer.validate(rows).values
+    np.save(tmp_path / "observations.npy", rows.observations)
+    program = f"""
+import numpy as np, torch
+from alphago.games import make_game
+from alphago.network.network import load_weights, make_network
+from alphago.network.weights import load_player_network
+from pathlib import Path
+info, weights = load_player_network(Path({str(folder)!r}))
+network = make_network(make_game(info.game).spec, info.network, seed=77).eval()
+load_weights(network, weights)
+observations = np.load({str(tmp_path / "observations.npy")!r})
+with torch.no_grad():
+    np.save({str(tmp_path / "values.npy")!r}, network(torch.tensor(observations).float())[1])
+"""
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=root)
+    np.testing.assert_allclose(np.load(tmp_path / "values.npy"), expected, atol=1e-6)

@@ -1,0 +1,238 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from alphago.errors import ConfigError
+from alphago.games import GAME_NAMES, make_game
+from alphago.games.game import Game
+from selfplay.records import RecordStore, is_held_out
+from tests.reference.game_records import make_record, random_records
+from train.replay_buffer import ReplayBuffer, ReplayConfig, window_size
+from train.targets import TrainingRows, rows_from_records
+
+TTT = make_game("tic_tac_toe")
+C4 = make_game("connect_four")
+
+
+def replay_config(**changes: object) -> ReplayConfig:
+    settings: dict[str, object] = {
+        "window_size": 100,
+        "window_growth": "fixed",
+        "window_min": 20,
+        "window_exponent": 0.65,
+        "window_scale": 0.4,
+        "samples_per_position": 1000.0,
+        "holdout_fraction": 0.0,
+    }
+    return ReplayConfig(**(settings | changes))  # type: ignore[arg-type]
+
+
+def numbered_rows(game: Game, begin: int, end: int) -> TrainingRows:
+    """Rows that carry their number as weight; no position is equal to its mirror image."""
+    num_rows = end - begin
+    observations = np.zeros((num_rows, *game.spec.observation_shape), np.uint8)
+    observations[:, 0, 0, 0] = 1
+    policies = np.zeros((num_rows, game.spec.num_actions), np.float32)
+    policies[:, 0] = 1
+    weights = np.arange(begin, end, dtype=np.float32)
+    return TrainingRows(observations, policies, np.zeros(num_rows, np.float32), weights)
+
+
+def test_the_newest_positions_are_kept() -> None:
+    for sizes in ([100, 30], [30, 100], [250], [99, 1, 1], [7] * 30):
+        buffer = ReplayBuffer(TTT.spec, replay_config())
+        seen = 0
+        for size in sizes:
+            buffer.append(numbered_rows(TTT, seen, seen + size))
+            seen += size
+        drawn = buffer.sample(5000, np.random.default_rng(0)).weights
+        assert buffer.positions_seen == seen
+        assert buffer.num_positions == buffer.window == 100
+        assert set(drawn.tolist()) == set(range(seen - 100, seen))
+
+
+def test_sampling_is_uniform_over_the_window() -> None:
+    buffer = ReplayBuffer(TTT.spec, replay_config(window_size=20))
+    buffer.append(numbered_rows(TTT, 0, 20))
+    drawn = buffer.sample(20_000, np.random.default_rng(0)).weights
+    counts = np.bincount(drawn.astype(int), minlength=20)
+    # Mean 1000, standard deviation 31.
+    assert counts.min() > 850
+    assert counts.max() < 1150
+
+
+def test_before_symmetries_a_row_comes_back_as_it_went_in() -> None:
+    (record,) = random_records(C4, num_games=1, seed=4)
+    rows = rows_from_records(C4, [record])
+    buffer = ReplayBuffer(C4.spec, replay_config(holdout_fraction=0.5))
+    buffer.append_held_out(rows)
+    held_out = buffer.newest_held_out(1000)
+    np.testing.assert_array_equal(held_out.observations, rows.observations[::-1])
+    np.testing.assert_allclose(held_out.policy_targets, rows.policy_targets[::-1], rtol=1e-3)
+    np.testing.assert_allclose(held_out.policy_targets.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(held_out.value_targets, rows.value_targets[::-1])
+    assert len(buffer.newest_held_out(2).weights) == 2
+
+
+def test_one_visit_of_800_is_kept_within_two_percent_and_zero_stays_zero() -> None:
+    rows = numbered_rows(TTT, 1, 2)
+    rows.policy_targets[0] = [799 / 800, 1 / 800, 0, 0, 0, 0, 0, 0, 0]
+    buffer = ReplayBuffer(TTT.spec, replay_config())
+    buffer.append(rows)
+    policies = buffer.sample(100, np.random.default_rng(0)).policy_targets
+    assert (np.count_nonzero(policies, axis=1) == 2).all()
+    smallest = np.where(policies > 0, policies, 1).min(axis=1)
+    np.testing.assert_allclose(smallest, 1 / 800, rtol=0.02)
+    np.testing.assert_allclose(policies.sum(axis=1), 1, atol=1e-5)
+
+
+def test_a_mirrored_connect_four_row_by_hand() -> None:
+    # First stone in column 1, target all on column 2; mirrored: stone in column 7, target 6.
+    states = C4.step(C4.initial_states(1), [0])
+    policy = np.array([[0, 1, 0, 0, 0, 0, 0]], np.float32)
+    one = np.ones(1, np.float32)
+    buffer = ReplayBuffer(C4.spec, replay_config())
+    buffer.append(TrainingRows(C4.observe(states), policy, one, one))
+    rows = buffer.sample(200, np.random.default_rng(0))
+    stones = rows.observations[:, 1, -1, :].argmax(axis=1)  # the opponent's, bottom row
+    assert (rows.observations[:, 1].sum(axis=(1, 2)) == 1).all()
+    targets = rows.policy_targets.argmax(axis=1)
+    assert set(zip(stones.tolist(), targets.tolist(), strict=True)) == {(0, 1), (6, 5)}
+    assert 60 < (stones == 0).sum() < 140
+
+
+@pytest.mark.parametrize("name", GAME_NAMES)
+def test_samples_are_exactly_the_images_under_the_games_symmetries(name: str) -> None:
+    game = make_game(name)
+    (record,) = random_records(game, num_games=1, seed=8)
+    rows = rows_from_records(game, [record])
+    middle = TrainingRows(*(array[3:4] for array in rows))  # type: ignore[arg-type]
+    # The target is uniform over the legal actions, so an image is again the image of the mask.
+    state = game.initial_states(1)
+    for action in record.actions[: np.flatnonzero(record.is_target)[3]]:
+        state = game.step(state, [action])
+    images = [game.apply_symmetry(state, symmetry) for symmetry in game.spec.symmetries]
+    expected = {
+        (game.observe(image).tobytes(), game.legal_actions(image).tobytes()) for image in images
+    }
+    buffer = ReplayBuffer(game.spec, replay_config())
+    buffer.append(middle)
+    sample = buffer.sample(500, np.random.default_rng(1))
+    got = {
+        (observation.tobytes(), (policy > 0).tobytes())
+        for observation, policy in zip(sample.observations, sample.policy_targets, strict=True)
+    }
+    assert got == expected
+
+
+def test_the_same_stream_draws_the_same_rows() -> None:
+    buffers = [ReplayBuffer(TTT.spec, replay_config()) for _ in range(2)]
+    for buffer in buffers:
+        buffer.append_games(TTT, random_records(TTT, num_games=10, seed=1))
+    samples = [buffer.sample(64, np.random.default_rng(7)) for buffer in buffers]
+    for one, other in zip(*samples, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("growth", ["fixed", "katago"])
+def test_a_rebuilt_buffer_goes_on_like_one_that_never_stopped(tmp_path: Path, growth: str) -> None:
+    config = replay_config(window_size=150, window_growth=growth, holdout_fraction=0.2)
+    never_stopped = ReplayBuffer(TTT.spec, config)
+    store = RecordStore(tmp_path, "tic_tac_toe")
+    rng = np.random.default_rng(3)
+    for call in range(30):
+        records = random_records(TTT, num_games=1 + call % 4, seed=call, first=store.num_games)
+        store.append(records)
+        never_stopped.append_games(TTT, records)
+        never_stopped.sample(16, rng)
+        if call == 24:  # the last checkpoint; five more calls reached the disk before the kill
+            state, num_games = never_stopped.state_dict(), store.num_games
+            samples_since = never_stopped.samples_drawn
+
+    reopened = RecordStore(tmp_path, "tic_tac_toe")
+    rebuilt = ReplayBuffer(TTT.spec, config)
+    newest = reopened.newest(config.window_size, end=num_games, holdout_fraction=0.2)
+    rebuilt.append_games(TTT, newest)
+    rebuilt.load_state_dict(state)
+    rebuilt.append_games(TTT, reopened.since(num_games))
+
+    assert rebuilt.positions_seen == never_stopped.positions_seen > 300
+    assert rebuilt.window == never_stopped.window
+    assert rebuilt.samples_drawn == samples_since == never_stopped.samples_drawn - 5 * 16
+    pairs = [
+        [buffer.sample(200, np.random.default_rng(5)) for buffer in (rebuilt, never_stopped)],
+        [buffer.newest_held_out(1000) for buffer in (rebuilt, never_stopped)],
+    ]
+    for pair in pairs:
+        for one, other in zip(*pair, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_held_out_games_never_reach_the_window() -> None:
+    records = [make_record(TTT, [0, 3, 1, 4, 2], number=number) for number in range(10)]
+    records[4] = make_record(TTT, [8, 3, 7, 4, 6], number=4)
+    assert is_held_out(records[4], 0.2)
+    buffer = ReplayBuffer(TTT.spec, replay_config(holdout_fraction=0.2))
+    buffer.append_games(TTT, records)
+    assert buffer.positions_seen == buffer.num_positions == 8 * 5
+    assert buffer.num_held_out == 2 * 5
+    held_out = buffer.newest_held_out(100)
+    assert len(np.unique(held_out.observations, axis=0)) == 9  # the empty board is common
+
+
+def test_the_use_of_positions_is_bounded() -> None:
+    buffer = ReplayBuffer(TTT.spec, replay_config(samples_per_position=1.5))
+    rng = np.random.default_rng(0)
+    assert buffer.samples_allowed() == 0
+    buffer.append(numbered_rows(TTT, 0, 11))
+    assert buffer.samples_allowed() == 16
+    buffer.sample(10, rng)
+    assert buffer.samples_allowed() == 6
+    with pytest.raises(AssertionError, match="bound"):
+        buffer.sample(7, rng)
+    assert buffer.samples_drawn == 10
+    buffer.append(numbered_rows(TTT, 11, 12))
+    assert buffer.samples_allowed() == 8
+
+
+def test_the_window_law_of_katago_by_hand() -> None:
+    config = replay_config(
+        window_size=10**6, window_growth="katago", window_min=10_000, window_exponent=0.5
+    )
+    assert window_size(config, 500) == 500
+    assert window_size(config, 10_000) == 10_000
+    # 10000 + 0.4 * (200 - 100) / (0.5 * 10000^-0.5) = 10000 + 40 / 0.005
+    assert window_size(config, 40_000) == 18_000
+    # Its slope at the start is the scale.
+    assert window_size(config, 10_100) == pytest.approx(10_040, abs=1)
+    assert window_size(replay_config(window_growth="katago"), 10**9) == 100
+    assert window_size(replay_config(), 50) == 50
+    assert window_size(replay_config(), 5000) == 100
+
+
+def test_a_growing_window_leaves_older_positions_unused() -> None:
+    config = replay_config(window_size=100, window_growth="katago", window_min=10)
+    buffer = ReplayBuffer(TTT.spec, config)
+    buffer.append(numbered_rows(TTT, 0, 60))
+    drawn = buffer.sample(5000, np.random.default_rng(0)).weights
+    assert buffer.num_positions == 60
+    assert 10 < buffer.window < 60
+    assert set(drawn.tolist()) == set(range(60 - buffer.window, 60))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("window_size", 0),
+        ("window_growth", "linear"),
+        ("window_min", 0),
+        ("window_exponent", 0.0),
+        ("window_scale", float("inf")),
+        ("samples_per_position", float("nan")),
+        ("holdout_fraction", 0.6),
+    ],
+)
+def test_settings_out_of_range_are_named(key: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"replay.{key}"):
+        replay_config(**{key: value})

@@ -1,0 +1,146 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from alphago.errors import RecordError
+from alphago.games import GAME_NAMES, make_game
+from alphago.games.game import Game
+from selfplay.records import GameRecord
+from tests.reference.forced_pass_game import ForcedPassGame
+from tests.reference.game_records import make_record, random_records
+from train.targets import TrainingRows, rows_from_records
+
+TTT = make_game("tic_tac_toe")
+X_WINS = [0, 3, 1, 4, 2]
+
+
+def slow_rows(game: Game, records: list[GameRecord]) -> TrainingRows:
+    """The oracle: one game after the other, one move after the other."""
+    observations, policies, values = [], [], []
+    for record in records:
+        states = game.initial_states(1)
+        for ply, action in enumerate(record.actions.tolist()):
+            if record.is_target[ply]:
+                policy = np.zeros(game.spec.num_actions, np.float32)
+                for k in range(record.target_offsets[ply], record.target_offsets[ply + 1]):
+                    policy[record.target_actions[k]] = record.target_shares[k]
+                observations.append(game.observe(states)[0])
+                policies.append(policy)
+                values.append(record.returns[game.to_play(states)[0]])
+            states = game.step(states, [action])
+    return TrainingRows(
+        np.array(observations),
+        np.array(policies),
+        np.array(values, np.float32),
+        np.ones(len(values), np.float32),
+    )
+
+
+@pytest.mark.parametrize("game", [*map(make_game, GAME_NAMES), ForcedPassGame()])
+def test_lockstep_replay_equals_one_game_after_the_other(game: Game) -> None:
+    records = random_records(game, num_games=40, seed=3)
+    rows = rows_from_records(game, records)
+    for got, expected in zip(rows, slow_rows(game, records), strict=True):
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_a_won_game_by_hand() -> None:
+    # X X X    X plays 0, 1, 2 and wins; O answers 3, 4. Every position is learnt from.
+    # O O .    The values alternate with the player to move: X, O, X, O, X.
+    rows = rows_from_records(TTT, [make_record(TTT, X_WINS)])
+    assert rows.value_targets.tolist() == [1, -1, 1, -1, 1]
+    assert rows.weights.tolist() == [1] * 5
+    np.testing.assert_allclose(rows.policy_targets[1], [0, *[1 / 8] * 8], rtol=1e-6)
+    np.testing.assert_array_equal(rows.observations[2, 0], [[1, 0, 0], [0, 0, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(rows.observations[2, 1], [[0, 0, 0], [1, 0, 0], [0, 0, 0]])
+
+
+def test_only_target_positions_become_rows() -> None:
+    is_target = [False, True, False, False, True]
+    rows = rows_from_records(TTT, [make_record(TTT, X_WINS, is_target=is_target)])
+    assert rows.value_targets.tolist() == [-1, 1]
+
+
+def test_a_truncated_game_counts_as_drawn() -> None:
+    rows = rows_from_records(TTT, [make_record(TTT, [0, 3])])
+    assert rows.value_targets.tolist() == [0, 0]
+
+
+def test_no_records_give_no_rows() -> None:
+    rows = rows_from_records(TTT, [])
+    assert rows.observations.shape == (0, 3, 3, 3)
+    assert rows.policy_targets.shape == (0, 9)
+
+
+@pytest.mark.parametrize("name", GAME_NAMES)
+def test_targets_sum_to_one_and_are_zero_on_illegal_actions(name: str) -> None:
+    game = make_game(name)
+    for record in random_records(game, num_games=25, seed=9):
+        rows = rows_from_records(game, [record])
+        np.testing.assert_allclose(rows.policy_targets.sum(axis=1), 1, atol=1e-5)
+        states = game.initial_states(1)
+        row = 0
+        for ply, action in enumerate(record.actions):
+            if record.is_target[ply]:
+                assert (rows.policy_targets[row][~game.legal_actions(states)[0]] == 0).all()
+                row += 1
+            states = game.step(states, [action])
+
+
+def changed_shares(value: float) -> GameRecord:
+    record = make_record(TTT, X_WINS)
+    shares = record.target_shares.copy()
+    shares[3] = value
+    return replace(record, target_shares=shares)
+
+
+def with_actions(actions: list[int]) -> GameRecord:
+    return replace(make_record(TTT, X_WINS), actions=np.array(actions, np.int16))
+
+
+def with_target_action(index: int, action: int) -> GameRecord:
+    record = make_record(TTT, X_WINS)
+    actions = record.target_actions.copy()
+    actions[index] = action
+    return replace(record, target_actions=actions)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (with_actions([0, 0, 1, 4, 2]), "move 1 is illegal"),
+        (with_actions([0, 9, 1, 4, 2]), "move 1 is no action"),
+        (with_actions([0, -1, 1, 4, 2]), "move 1 is no action"),
+        (with_actions([0, 3, 1, 4, 8]), "is not over after its last move"),
+        (replace(make_record(TTT, X_WINS), truncated=True), "is over, but marked truncated"),
+        (replace(make_record(TTT, [0, 3]), truncated=False), "is not over after its last move"),
+        (replace(make_record(TTT, X_WINS), returns=np.array([-1, 1], np.float32)), "result"),
+        (replace(make_record(TTT, X_WINS), returns=np.zeros(2, np.float32)), "result"),
+        (with_target_action(9, 0), "target 1 is on an illegal action"),
+        (with_target_action(9, 9), "outside 0..8"),
+        (with_target_action(9, -1), "outside 0..8"),
+        (with_target_action(9, 2), "names an action twice"),
+        (changed_shares(0.5), "does not sum to 1"),
+        (changed_shares(float("nan")), "not finite"),
+        (replace(make_record(TTT, X_WINS), game="go"), "expected a record of tic_tac_toe"),
+    ],
+)
+def test_a_record_that_cannot_be_true_is_refused_by_name(record: GameRecord, message: str) -> None:
+    good = random_records(TTT, num_games=3, seed=1, first=5)
+    with pytest.raises(RecordError, match=f"game 0 of actor 2.*{message}"):
+        rows_from_records(TTT, [*good, record])
+
+
+def test_a_record_that_goes_on_after_the_end_is_refused() -> None:
+    record = make_record(TTT, X_WINS)
+    longer = replace(
+        record,
+        actions=np.append(record.actions, np.int16(8)),
+        target_offsets=np.append(record.target_offsets, record.target_offsets[-1]),
+        root_values=np.append(record.root_values, np.float32(0)),
+        is_target=np.append(record.is_target, False),
+    )
+    with pytest.raises(RecordError, match="move 5 is illegal"):
+        rows_from_records(TTT, [longer])
