@@ -7,7 +7,7 @@ from typing import NoReturn, TypeVar
 
 from alphago.errors import AlphagoError, UnknownGameError
 
-_NEAREST_CUTOFF = 0.55  # similarity of difflib below which a hint would confuse
+_NEAREST_CUTOFF = 0.6  # similarity of difflib below which a hint would confuse
 _NUM_NEAREST = 3  # hints of equal standing, at most
 
 T = TypeVar("T")

@@ -32,6 +32,7 @@ def main(argv: Sequence[str]) -> None:
             "alphago bench network=medium evaluator.precision=fp32 seconds=1 actors=1 --json",
         ),
         usage="[seconds=N] [actors=N] [--json] [key=value ...]",
+        positional={},
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse(argv)

@@ -10,7 +10,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from yaml import YAMLError
 
 from alphago.errors import CheckpointError, ConfigError
@@ -79,8 +79,10 @@ def load_run_config(run_dir: Path) -> DictConfig:
         merged = OmegaConf.merge(OmegaConf.structured(RunConfig), saved)
         assert isinstance(merged, DictConfig), "a structured config is a mapping"
         to_run_config(merged)
-    except (OSError, UnicodeDecodeError, YAMLError, OmegaConfBaseException, ConfigError) as error:
-        raise CheckpointError(f"{path}: cannot be read: {one_line(error)}") from None
+    except OmegaConfBaseException as error:
+        raise CheckpointError(f"{path}: {_readable(error, ())}") from None
+    except (OSError, UnicodeDecodeError, YAMLError, ConfigError, CommandLineError) as error:
+        raise CheckpointError(f"{path}: {one_line(error)}") from None
     return merged
 
 
@@ -142,6 +144,8 @@ def _readable(error: Exception, overrides: Sequence[str]) -> CommandLineError | 
     key = getattr(cause, "full_key", None) or (named.group(1) if named else None)
     if key is None:
         return CommandLineError(reason)
+    if isinstance(cause, MissingMandatoryValue):
+        return CommandLineError(f"{key}: the value is missing")
     if key not in leaf_types():
         return CommandLineError(f"{key}: unknown key{hint(key, leaf_types())}")
     given = [text.partition("=")[2] for text in overrides if text.partition("=")[0] == key]

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +13,13 @@ from scripts.arguments import CommandLineError
 
 # A Unix socket's path may have 107 bytes, and Ray adds up to 60 of its own.
 MAX_FOLDER_BYTES = 40
+ENVIRONMENT = {
+    # Without clusters Ray listens on 127.0.0.1 alone, on Linux too, whatever the name says.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # actors may see the GPU
+    "RAY_USAGE_STATS_ENABLED": "0",  # neither question nor report
+}
+AUTHENTICATION_LOGGER = "ray._private.authentication.authentication_token_setup"  # says it is on
 OBJECT_STORE_BYTES = 256 * 2**20  # weights and records only
 
 
@@ -22,10 +30,16 @@ def ray_session(*, num_actors: int) -> Iterator[None]:
     Raises:
         CommandLineError: if no folder is short enough for Ray's sockets.
     """
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # neither question nor report
-    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # actors may see the GPU
+    os.environ |= ENVIRONMENT
+    # Ray would write a token into the home folder for good; this one ends with the process.
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray
+    from ray._private import ray_constants
 
+    ray_constants.ENABLE_RAY_CLUSTER = (
+        False  # as the environment says, had ray been imported before
+    )
+    logging.getLogger(AUTHENTICATION_LOGGER).setLevel(logging.ERROR)
     folder = _short_folder()
     try:
         ray.init(
@@ -35,7 +49,6 @@ def ray_session(*, num_actors: int) -> Iterator[None]:
             include_dashboard=False,
             logging_level=logging.WARNING,
             _temp_dir=str(folder),
-            _node_ip_address="127.0.0.1",
         )
         yield
     finally:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scripts.arguments import CommandLineError
 from scripts.run_folder import check_is_run
 from scripts.tables import format_table
-from scripts.train import hydra_parser, run_and_report
+from scripts.train import hydra_parser, prepare, run_and_report
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -38,8 +38,8 @@ def main(argv: Sequence[str]) -> None:
         ),
         examples=EXAMPLES,
         usage="RUN [key=value ...]",
+        positional={"RUN": "folder of the run"},
     )
-    parser.add_argument("run", metavar="RUN", help="folder of the run")
     arguments = parser.parse(argv)
     folder = Path(arguments.run)
     check_is_run(folder)
@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> None:
     config = apply_overrides(saved, arguments.overrides)
     changes = find_changes(saved, config)
     check_changes(changes)
-    run_config = to_run_config(config)
+    run_config = prepare(to_run_config(config))
     print(f"run: {folder}", flush=True)
     if changes:
         print(format_changes(changes), flush=True)
@@ -73,7 +73,8 @@ def check_changes(changes: Sequence[Change]) -> None:
     for key, old, new in changes:
         if key.startswith(FIXED[:2]) or key in FIXED[2:]:
             raise CommandLineError(
-                f"{key}: this run was started with {old!r} and cannot go on with {new!r};"
+                f"{key}: this run was started with {_yaml_text(old)} and cannot go on with"
+                f" {_yaml_text(new)};"
                 " start a new run instead"
             )
 

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +22,30 @@ EXAMPLES = (
 )
 
 
-def hydra_parser(name: str, *, description: str, examples: Sequence[str], usage: str) -> Parser:
-    """Returns a parser of `key=value` overrides whose help lists the groups and their options."""
+def hydra_parser(
+    name: str,
+    *,
+    description: str,
+    examples: Sequence[str],
+    usage: str,
+    positional: Mapping[str, str],
+) -> Parser:
+    """Returns a parser of `key=value` overrides whose help lists the groups and their options.
+
+    Args:
+        name: the sub-command.
+        description: what it does.
+        examples: worked examples.
+        usage: the words after the sub-command.
+        positional: arguments before the overrides, with their meaning.
+    """
     from scripts.overrides import ALL_KEYS, GROUPS, group_options
 
     groups = "\n".join(f"  {group}={'|'.join(group_options(group))}" for group in GROUPS)
     text = f"{description}\n\ngroups:\n{groups}\n  {ALL_KEYS}"
     parser = Parser(name, description=text, examples=examples, usage=usage)
+    for metavar, meaning in positional.items():
+        parser.add_argument(metavar.lower(), metavar=metavar, help=meaning)
     parser.add_argument(
         "overrides", nargs="*", default=[], metavar="key=value", help="an option and its value"
     )
@@ -42,6 +59,7 @@ def main(argv: Sequence[str]) -> None:
         description="Learn a game from self-play; every option is key=value.",
         examples=EXAMPLES,
         usage="[--multirun] [--cfg job] [key=value ...]",
+        positional={},
     )
     parser.add_argument(
         "-m", "--multirun", action="store_true", help="one run per combination of a=1,2"
@@ -58,6 +76,9 @@ def main(argv: Sequence[str]) -> None:
     if arguments.cfg:
         print("---\n".join(to_yaml(config) for config in composed), end="")
         return
+    for run_config in run_configs:
+        if run_config.run_dir is not None:
+            check_unused(Path(run_config.run_dir))
     for run_config in [prepare(run_config) for run_config in run_configs]:
         start(run_config)
 
@@ -74,7 +95,7 @@ def separate_folders(run_configs: Sequence["RunConfig"]) -> list["RunConfig"]:
 
 
 def prepare(run_config: "RunConfig") -> "RunConfig":
-    """Checks what the run will need before it creates anything.
+    """Checks what a run needs of this machine before anything starts.
 
     Returns:
         The configuration with the position suite's file in place of its name.
@@ -82,15 +103,12 @@ def prepare(run_config: "RunConfig") -> "RunConfig":
     Raises:
         SuiteError: if the position suite cannot be read.
         ConfigError: if the device asked for does not work.
-        CommandLineError: if the run's folder holds something already.
     """
     from alphago.games import make_game
     from alphago.network.evaluator import choose_device
     from eval.suites import load_suite
 
     choose_device(run_config.evaluator.device)
-    if run_config.run_dir is not None:
-        check_unused(Path(run_config.run_dir))
     if run_config.suite.file is None:
         return run_config
     path = suite_path(run_config.suite.file)

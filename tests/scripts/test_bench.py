@@ -1,0 +1,73 @@
+"""The bench: what it reports, not how fast this machine is."""
+
+import json
+
+import numpy as np
+import pytest
+
+from alphago.games import make_game
+from scripts.main import main
+from scripts.measurements import FreeEvaluator, random_states
+from tests.scripts.tiny_run import TINY
+
+QUICK = [*TINY, "seconds=0.05", "actors=1"]
+
+
+def test_bench_reports_rates_and_their_ratios(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *QUICK, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["game"], result["batch"]) == ("tic_tac_toe", 4)
+    for name in ("selfplay_evaluations", "selfplay_simulations"):
+        ratio = result[name] / result["network_evaluations"]
+        assert result[f"{name}_ratio"] == pytest.approx(ratio)
+    assert result["search_simulations_32"] > 0
+    assert result["search_simulations_200"] > 0
+    assert "actors_ratio" not in result
+
+
+def test_bench_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *QUICK]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "tic_tac_toe"
+    assert lines[1].split()[:1] == ["measured"]
+    assert len(lines) == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["seconds=0"], ["seconds", "'0'"]),
+        (["seconds=nan"], ["seconds", "'nan'"]),
+        (["actors=0"], ["actors", "'0'"]),
+        (["actors=1", "actors=2"], ["actors", "twice"]),
+        (["game=conect4"], ["game", "connect_four"]),
+        (["netwrk=tiny"], ["netwrk", "network"]),
+        (["train.batch_size=0"], ["train.batch_size"]),
+        (["seed=1,2"], ["seed=1,2"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_wrong_words_are_one_line(
+    words: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *words]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("alphago bench: error: ")
+    assert err.count("\n") == 1
+    for text in expected:
+        assert text in err
+
+
+def test_random_states_are_unfinished_and_differ() -> None:
+    game = make_game("connect_four")
+    states = random_states(game, num_rows=64, seed=1)
+    assert not game.is_over(states).any()
+    assert len(np.unique(states.view(np.uint8).reshape(64, -1), axis=0)) > 40
+
+
+def test_free_evaluator_knows_nothing() -> None:
+    game = make_game("tic_tac_toe")
+    evaluation = FreeEvaluator(game, num_rows=3).evaluate(game.initial_states(3))
+    assert evaluation.prior_logits.shape == (3, 9)
+    assert not evaluation.prior_logits.any()
+    assert not evaluation.value.any()

@@ -1,0 +1,128 @@
+"""The program as a whole: help, unknown words, exit codes, what it loads."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from alphago.errors import PlayerError
+from scripts import games
+from scripts.main import COMMANDS, main
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_shows_two_worked_examples(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--help"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    examples = out.partition("examples:\n")[2].splitlines()
+    assert len(examples) == 2
+    assert all(line.startswith("  alphago ") for line in examples)
+    assert any(line.startswith(f"  alphago {command}") for line in examples)
+
+
+def test_help_of_the_program_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(f"\n  {command}" in out for command in COMMANDS)
+
+
+def test_no_words_print_the_help_and_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "commands:" in capsys.readouterr().out
+
+
+def test_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trian", "minutes=1"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("alphago: error: trian: unknown command; nearest: train")
+    assert err.count("\n") == 1
+
+
+def test_error_of_several_lines_is_printed_as_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(words: list[str]) -> None:
+        raise PlayerError("first\n  second")
+
+    monkeypatch.setattr(games, "main", fail)
+    assert main(["games"]) == 2
+    assert capsys.readouterr().err == "alphago games: error: first second\n"
+
+
+def test_bug_of_ours_is_not_dressed_up_as_wrong_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(words: list[str]) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(games, "main", fail)
+    with pytest.raises(ZeroDivisionError):
+        main(["games"])
+
+
+def test_interrupt_ends_with_the_code_of_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(words: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(games, "main", interrupt)
+    assert main(["games"]) == 130
+
+
+def test_games_lists_every_game(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["games"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["game", "tic_tac_toe", "connect_four"]
+    assert "3 planes of 6 x 7" in lines[2]
+
+
+def test_games_takes_no_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["games", "all"]) == 2
+    assert "all" in capsys.readouterr().err
+
+
+def run_program(words: list[str], *, cwd: Path) -> subprocess.CompletedProcess[str]:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from scripts.main import main"
+    return subprocess.run(
+        [sys.executable, "-c", f"{program}; sys.exit(main())", *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_wrong_option_in_a_process_of_its_own_is_quick_and_leaves_nothing(tmp_path: Path) -> None:
+    started = time.monotonic()
+    done = run_program(["train", "game=conect4"], cwd=tmp_path)
+    assert time.monotonic() - started < 30  # about 3 s on a machine that is not busy
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "connect_four" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_configuration_is_found_from_any_folder(tmp_path: Path) -> None:
+    done = run_program(["train", "--cfg", "job", "minutes=7"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "minutes: 7.0\n" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from scripts.main import main"
+    command = f'"{sys.executable}" -c "{program}; sys.exit(main())" train --cfg job | true'
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,149 @@
+"""Play, match and suite without a network."""
+
+import io
+import json
+
+import pytest
+
+from scripts.main import main
+
+
+def play(
+    words: list[str],
+    lines: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> str:
+    """Plays with these input lines, then end of input; returns what was shown."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    assert main(["play", *words]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def test_wrong_lines_are_asked_again_and_quit_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = "x\n\n99\n0\n4\n4 4\nq\n"
+    out = play(["random", "--game", "connect_four"], lines, monkeypatch, capsys)
+    assert out.count("Your move (1 2 3 4 5 6 7") == 7
+    assert "1 2 3 4 5 6 7\n" in out  # the columns are named under the board
+    assert "undo" in out  # an empty line shows the help
+
+
+def test_end_of_input_ends_the_game(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = play(["random", "--game", "tic_tac_toe"], "", monkeypatch, capsys)
+    assert out.endswith("Goodbye: the input ended.\n")
+
+
+def test_player_moves_first_when_the_person_is_second(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = play(["minimax", "--game", "tic_tac_toe", "--second"], "q\n", monkeypatch, capsys)
+    assert out.startswith("tic_tac_toe, you move second, against minimax\nminimax")
+    assert out.count("X") == 1
+
+
+def test_undo_takes_back_a_move(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = play(["random", "--game", "tic_tac_toe"], "4\nundo\nq\n", monkeypatch, capsys)
+    assert out.count("Your move (0 1 2 3 4 5 6 7 8") == 2
+
+
+def test_whole_game_ends_with_its_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every_move = "\n".join("012345678") + "\n"
+    out = play(["human", "--game", "tic_tac_toe"], every_move, monkeypatch, capsys)
+    # The moves go to the two people in turn: X takes 0 2 4 6 and has the diagonal 2 4 6.
+    assert out.splitlines()[-1] == "result: you won as player 1"
+
+
+def test_same_seed_same_game(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["random", "--game", "connect_four", "--seed", "5"]
+    first, second = (play(words, "4\n4\nq\n", monkeypatch, capsys) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["play"], ["PLAYER"]),
+        (["play", "random"], ["which game?", "connect_four"]),
+        (["play", "random", "--game", "go"], ["'go'", "tic_tac_toe"]),
+        (["play", "random", "--game", "tic_tac"], ["nearest: tic_tac_toe"]),
+        (["play", "randm", "--game", "tic_tac_toe"], ["randm", "random"]),
+        (["play", "alphabeta:dept=3", "--game", "tic_tac_toe"], ["dept", "depth"]),
+        (["play", "random", "--first", "--second"], ["--second", "--first"]),
+        (["play", "random", "--game", "tic_tac_toe", "--seed", "-1"], ["seed", "'-1'"]),
+        (["play", "random", "--gme", "tic_tac_toe"], ["--gme", "--game"]),
+        (["play", "nowhere/run"], ["nowhere/run"]),
+        (["match", "random"], ["B"]),
+        (["match", "random", "minimax", "gams=3"], ["gams", "nearest: games"]),
+        (["match", "random", "minimax", "games=3"], ["games", "'3'", "even"]),
+        (["match", "random", "minimax", "games=x"], ["games", "'x'"]),
+        (["match", "random", "minimax", "games=2", "games=4"], ["games", "twice"]),
+        (["match", "random", "minimax", "40"], ["40", "key=value"]),
+        (["match", "random", "minimax", "opening_plies=-1"], ["opening_plies", "'-1'"]),
+        (["match", "random", "minimax", "game=chess"], ["'chess'", "connect_four"]),
+        (["match", "random", "human", "game=tic_tac_toe"], ["human", "alphago play"]),
+        (["suite", "random"], ["FILE"]),
+        (["suite", "random", "connect_fuor", "game=connect_four"], ["nearest: connect_four"]),
+        (["suite", "random", "connect_four"], ["which game?"]),
+        (["suite", "random", "connect_four", "game=tic_tac_toe"], ["position 1"]),
+        (["suite", "human", "connect_four", "game=connect_four"], ["human"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_wrong_words_are_one_line(
+    words: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"alphago {words[0]}: error: ")
+    assert err.count("\n") == 1
+    for text in expected:
+        assert text in err
+
+
+def test_match_shows_both_sides_score_interval_and_distinct_games(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["minimax", "random", "game=tic_tac_toe", "games=20", "opening_plies=2", "seed=3"]
+    assert main(["match", *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "tic_tac_toe: minimax against random"
+    first, second, every = (
+        [int(number) for number in line.replace(",", "").split() if number.isdigit()]
+        for line in lines[1:4]
+    )
+    assert sum(first) == sum(second) == 10
+    assert every == [a + b for a, b in zip(first, second, strict=True)]
+    assert "95 % interval" in lines[4]
+    assert lines[5].strip().startswith("20 games, ")
+    assert main(["match", *words, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert list(result["total"].values()) == every
+    assert lines[5].split()[2] == str(result["num_distinct_games"])
+
+
+def test_match_of_random_players_is_not_a_player_against_its_twin(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["match", "random", "random", "game=connect_four", "games=20", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["num_distinct_games"] == 20
+
+
+def test_shipped_suite_has_593_decisive_positions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["suite", "random", "connect_four", "game=connect_four", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["choice"]["num_positions"] == 593
+    assert 0.25 < result["choice"]["share"] < 0.45  # a random player keeps the value in 35 %
+    assert result["raw_policy"] is None

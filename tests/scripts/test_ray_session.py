@@ -1,0 +1,43 @@
+"""Ray: short folders, localhost only, nothing left behind."""
+
+from pathlib import Path
+
+import psutil
+import pytest
+import ray
+
+from scripts import ray_session as module
+from scripts.arguments import CommandLineError
+from scripts.ray_session import ray_session
+
+
+def test_session_listens_on_this_machine_only_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setenv("TMPDIR", str(long))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with ray_session(num_actors=1):
+        assert ray.cluster_resources()["CPU"] == 1
+        children = psutil.Process().children(recursive=True)
+        addresses = {
+            connection.laddr.ip
+            for process in [psutil.Process(), *children]
+            if process.is_running()
+            for connection in process.net_connections(kind="tcp")
+            if connection.status == psutil.CONN_LISTEN
+        }
+    assert addresses <= {"127.0.0.1", "::ffff:127.0.0.1"}
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert alive == []
+    assert not (tmp_path / ".ray").exists()  # no token in the home folder
+
+
+def test_folder_that_is_too_long_for_sockets_is_refused_before_ray_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MAX_FOLDER_BYTES", 5)
+    with pytest.raises(CommandLineError, match="sockets"), ray_session(num_actors=1):
+        pass
+    assert not ray.is_initialized()

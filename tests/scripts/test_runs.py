@@ -1,0 +1,190 @@
+"""Train, resume, play, match and suite on one tiny run, through the command line."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from scripts.main import main
+from tests.scripts.tiny_run import TINY
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run of eight games."""
+    folder = tmp_path_factory.mktemp("runs") / "tiny"
+    assert main(["train", *TINY, f"run_dir={folder}"]) == 0
+    return folder
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished run, to be changed."""
+    return Path(shutil.copytree(finished, tmp_path / "copy"))
+
+
+def test_train_prints_its_folder_first_and_how_to_go_on_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", *TINY, "run_dir=here/my run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "run: here/my run"
+    assert lines[-3].endswith("alphago play 'here/my run'")
+    assert "alphago resume 'here/my run' minutes=" in lines[-2]
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+    assert (tmp_path / "here" / "my run" / "config.yaml").is_file()
+
+
+def test_train_makes_a_folder_named_after_game_and_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", *TINY]) == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name.startswith("tic_tac_toe-")
+    assert capsys.readouterr().out.splitlines()[0] == f"run: runs/{folder.name}"
+
+
+def test_multirun_gives_each_job_its_folder(tmp_path: Path) -> None:
+    assert main(["train", "--multirun", *TINY, f"run_dir={tmp_path}", "seed=1,2"]) == 0
+    seeds = [
+        yaml.safe_load((tmp_path / name / "config.yaml").read_text(encoding="utf-8"))["seed"]
+        for name in "01"
+    ]
+    assert seeds == [1, 2]
+
+
+def test_train_into_a_run_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(run.rglob("*"))
+    assert main(["train", *TINY, f"run_dir={run}"]) == 2
+    assert f"alphago resume {run}" in capsys.readouterr().err
+    assert sorted(run.rglob("*")) == before
+
+
+def test_resume_without_options_keeps_the_configuration(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (run / "config.yaml").read_text(encoding="utf-8")
+    assert main(["resume", str(run)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"run: {run}\nstopped: ")
+    assert (run / "config.yaml").read_text(encoding="utf-8") == before
+
+
+def test_resume_lists_what_changes_and_goes_on(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["games=16", "train.learning_rate=1e-3", "selfplay.num_simulations=3", "network=tiny"]
+    assert main(["resume", str(run), *words[:3]]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[1:5]] == [
+        ["changed", "old", "new"],
+        ["selfplay.num_simulations", "4", "3"],
+        ["train.learning_rate", "0.002", "0.001"],
+        ["games", "8", "16"],
+    ]
+    assert len(list((run / "records").glob("*.npz"))) > 1
+    saved = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+    assert saved["games"] == 16
+
+
+def test_resume_works_from_another_folder_with_a_relative_path(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(run)
+    assert main(["resume", "../copy"]) == 0
+    assert capsys.readouterr().out.startswith("run: ../copy\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["network.num_channels=8"], ["network.num_channels", "4", "8"]),
+        (["network=small"], ["network.num_blocks", "1", "4"]),
+        (["game=connect_four"], ["game.name", "tic_tac_toe", "connect_four"]),
+        (["game.name=connect_four"], ["game.name", "tic_tac_toe", "connect_four"]),
+        (["seed=2"], ["seed", "1", "2"]),
+        (["run_dir=elsewhere"], ["run_dir", "elsewhere"]),
+        (["experiment=tic_tac_toe_3min"], ["experiment"]),
+        (["train.batchsize=3"], ["train.batchsize", "train.batch_size"]),
+        (["train.batch_size=x"], ["train.batch_size", "'x'", "an integer"]),
+        (["train.batch_size=-1"], ["train.batch_size", "-1"]),
+        (["+foo=1"], ["+foo=1"]),
+        (["games=9,10"], ["games=9,10", "one value"]),
+        (["selfplay=inlin"], ["selfplay", "inline"]),
+        (["minutes={"], ["minutes={"]),
+        (["suite.file=connect_fuor"], ["connect_fuor", "connect_four"]),
+        (["suite.file=connect_four"], ["position 1", "tic_tac_toe"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_resume_refuses_what_a_run_cannot_change(
+    words: list[str], expected: list[str], finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in finished.rglob("*")}
+    assert main(["resume", str(finished), *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    for text in expected:
+        assert text in err
+    assert {path: path.stat().st_mtime_ns for path in finished.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"game: [", "line 1"),
+        (b"\xff\xfe\x00", "decode"),
+        (b"", "missing"),
+        (b"- 1\n", ""),
+        (b"unknown: 1\n", "unknown"),
+        (b"seed: x\n", "seed"),
+    ],
+)
+def test_resume_of_a_broken_configuration_is_one_line(
+    content: bytes, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.yaml").write_bytes(content)
+    assert main(["resume", str(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "config.yaml" in err
+    assert expected in err
+
+
+def test_match_with_a_run_takes_its_game(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [f"{finished}:simulations=4", "random", "games=6", "opening_plies=1", "--json"]
+    assert main(["match", *words]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["game"], result["num_games"]) == ("tic_tac_toe", 6)
+    assert sum(result["total"].values()) == 6
+    assert result["interval"][0] <= result["score"] <= result["interval"][1]
+
+
+def test_player_of_another_game_is_refused_by_both_names(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["match", str(finished), "random", "game=connect_four"]) == 2
+    err = capsys.readouterr().err
+    assert "tic_tac_toe" in err
+    assert "connect_four" in err
+
+
+def test_suite_of_a_run_shows_search_and_raw_policy(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    positions = [{"moves": "0 3 1 4", "best": ["2"]}, {"moves": "0 3 1 8", "best": ["2"]}]
+    file = tmp_path / "wins.json"
+    file.write_text(json.dumps({"positions": positions}), encoding="utf-8")
+    assert main(["suite", f"{finished}:simulations=200", str(file), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["choice"]["num_correct"] == 2  # a win in one is found by search
+    assert result["raw_policy"]["num_positions"] == 2
+    assert main(["suite", f"{finished}:simulations=200", str(file)]) == 0
+    assert "100.0% (2 of 2), 95 % interval" in capsys.readouterr().out
