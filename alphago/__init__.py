@@ -1,1 +1,1 @@
-"""Everything needed to play: games, networks, search and players. Importable without ray, hydra or a GPU."""
+"""Everything needed to play: games, networks, search, players. Needs neither ray nor hydra."""

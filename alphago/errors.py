@@ -1,7 +1,7 @@
-"""One small exception class per cause. Each message says what is wrong, where, what was got and what is allowed.
+"""One small exception class per cause; messages say what is wrong, where, got and allowed.
 
-Everything a user can cause is an `AlphagoError` (a `ValueError`): the command line prints its message on one line and
-exits with code 2. Broken invariants of our own are `assert`s.
+Everything a user can cause is an `AlphagoError` (a `ValueError`): the command line prints its
+message on one line and exits with code 2. Broken invariants of our own are `assert`s.
 """
 
 
@@ -35,7 +35,7 @@ class FinishedGameError(AlphagoError):
 
 
 class EvaluationError(AlphagoError):
-    """A network answered with numbers no search can use (not finite, or a value outside [-1, 1])."""
+    """A network answered with numbers no search can use: not finite, or a value beyond [-1, 1]."""
 
 
 class PlayerError(AlphagoError):

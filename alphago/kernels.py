@@ -1,8 +1,9 @@
 """`kernel`, the one Numba decorator of the project, and the folder of its compile cache.
 
-Importing this module points Numba's disk cache at a folder named after a hash of the sources that hold kernels. Numba's
-own check looks only at the file of the decorated function and would go on using old machine code when a helper in
-another file changes. It has to happen before the first function is decorated, hence at import.
+Importing this module points Numba's disk cache at a folder named after a hash of the sources that
+hold kernels. Numba's own check looks only at the file of the decorated function and would go on
+using old machine code when a helper in another file changes. It has to happen before the first
+function is decorated, hence at import.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ def source_hash() -> str:
 
 
 def cache_folder() -> Path:
-    """Returns the folder for compiled kernels, created if need be; a temporary one where the home is read-only."""
+    """Makes the folder for compiled kernels, a temporary one where the home is read-only."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = home / "alphago" / f"kernels-{source_hash()}"
     try:

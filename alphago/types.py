@@ -6,15 +6,16 @@ Shape letters, used in every docstring:
     C, H, W  planes, rows, columns                     T  moves of a game  R  rows in the buffer
     M  minibatch               S  symmetries of a game
 
-One word per thing: an *action* is an int (its text is a *move*), `to_play` the player to move, `legal_actions` a mask
-in which True means legal, `is_over` whether the game has ended, `returns` the result by player id, a *value* the
-expected return **of the player to move**. `prior_logits` become `priors` by a softmax over the legal actions;
-`visit_counts` become `visit_probs`. To *evaluate* is to call the network; the package `eval` *rates* players; the
-*gate* accepts or rejects. A *step* is one optimiser update, an *iteration* one cycle of play and learning, a *record*
+One word per thing: an *action* is an int (its text is a *move*), `to_play` the player to move,
+`legal_actions` a mask in which True means legal, `is_over` whether the game has ended, `returns`
+the result by player id, a *value* the expected return **of the player to move**. `prior_logits`
+become `priors` by a softmax over the legal actions; `visit_counts` become `visit_probs`. To
+*evaluate* is to call the network; the package `eval` *rates* players; the *gate* accepts or
+rejects. A *step* is one optimiser update, an *iteration* one cycle of play and learning, a *record*
 one finished game.
 
-Whose value is it? Network, tree and targets speak for the player to move; game results are `returns[player]`. The one
-function that converts is `value_for`.
+Whose value is it? Network, tree and targets speak for the player to move; game results are
+`returns[player]`. The one function that converts is `value_for`.
 """
 
 from typing import NamedTuple, Protocol, TypeAlias
@@ -30,6 +31,7 @@ Int8Array: TypeAlias = npt.NDArray[np.int8]
 IntArray: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 FloatArray: TypeAlias = npt.NDArray[np.float32]
+Real: TypeAlias = float | np.float32  # one number, of either width
 Weights: TypeAlias = dict[
     str, npt.NDArray[np.generic]
 ]  # a network's parameters and buffers by name, on the CPU
@@ -48,8 +50,8 @@ class Evaluator(Protocol):
     def evaluate(self, states: States) -> Evaluation:
         """Evaluates a batch.
 
-        Args:
-            states: [B] rows of the game's state dtype. Rows of finished games may occur; their answer is not used.
+        Args: states: [B] rows of the game's state dtype. Rows of finished games may occur; their
+            answer is not used.
 
         Returns:
             Logits [B, A] and values [B] in the view of each row's player to move.
@@ -83,7 +85,7 @@ def value_for(returns: FloatArray, to_play: Int8Array) -> FloatArray:
     Returns:
         float32 [...], the same results in that player's view.
     """
-    # A flat gather: several times faster than take_along_axis, and called once per simulation of a batch.
+    # A flat gather is several times faster than take_along_axis, and the search calls this often.
     rows = np.arange(to_play.size).reshape(to_play.shape)
     chosen: FloatArray = returns.reshape(-1)[rows * returns.shape[-1] + to_play]
     return chosen

@@ -1,4 +1,4 @@
-"""What runs in an actor process: a game, a network and self-play. A plain class; `pool.py` wraps it for Ray."""
+"""What runs in an actor process: a game, a network and self-play. `pool.py` wraps it for Ray."""
 
 import os
 from collections.abc import Callable
@@ -64,7 +64,7 @@ class SelfPlayActor:
         return self._selfplay.play(num_games)
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Runs a function in this process, for work that a run spreads over its actors (the games of a gate)."""
+        """Runs a function here: work that a run spreads over its actors, such as a gate."""
         return function(*arguments)
 
     def snapshot(self) -> dict[str, Any]:

@@ -11,9 +11,10 @@ _PERIOD_V1 = Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us")
 
 def usable_cpus() -> int:
     """Returns the CPUs allowed by affinity (`taskset`) and by the container's quota, at least 1."""
-    allowed = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    if hasattr(os, "sched_getaffinity"):
+        allowed = len(os.sched_getaffinity(0))
+    else:  # no Linux
+        allowed = os.cpu_count() or 1
     quota = _container_quota()
     return max(1, allowed if quota is None else min(allowed, math.floor(quota)))
 

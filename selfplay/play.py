@@ -1,7 +1,7 @@
 """Self-play: many games at once in lockstep, one search per game, every finished game a record.
 
-The games share nothing but the network's batch. A game that has spent its simulations makes its move and starts the
-next search at once; a game that ends is replaced by a new one.
+The games share nothing but the network's batch. A game that has spent its simulations makes its
+move and starts the next search at once; a game that ends is replaced by a new one.
 """
 
 import time
@@ -47,14 +47,12 @@ class PlayReport(NamedTuple):
 class GameInProgress:
     """One unfinished game of a row: its random stream and what its record will hold.
 
-    Attributes:
-        index: number of the game within its actor.
-        network_version: version of the network that began it.
-        rng: the game's own stream; decides noise, kinds of search and moves.
-        actions: actions so far.
-        is_full_search: kind of the running search.
-        targets: for each action the policy target as (actions, shares), None where it is no training target.
-        root_values: for each action the search's value, view of the player who moved; 0 for random opening moves.
+    Attributes: index: number of the game within its actor. network_version: version of the network
+        that began it. rng: the game's own stream; decides noise, kinds of search and moves.
+        actions: actions so far. is_full_search: kind of the running search. targets: for each
+        action the policy target as (actions, shares), None where it is no training target.
+        root_values: for each action the search's value, view of the player who moved; 0 for random
+        opening moves.
     """
 
     index: int
@@ -116,7 +114,7 @@ class SelfPlay:
         self._searches_are_stale = True
 
     def play(self, num_games: int) -> PlayReport:
-        """Plays on until at least `num_games` games have finished; unfinished ones wait for the next call."""
+        """Plays until at least `num_games` have finished; the others wait for the next call."""
         started = time.perf_counter()
         simulations, batches, leaves = (
             self._num_simulations,
@@ -139,7 +137,7 @@ class SelfPlay:
         return PlayReport(records, stats)
 
     def snapshot(self) -> dict[str, Any]:
-        """Returns the unfinished games as plain data for JSON. The running searches start afresh afterwards."""
+        """Returns the unfinished games as plain data for JSON; running searches start afresh."""
         self._searches_are_stale = True
         games = []
         for game in self._games:
@@ -206,7 +204,7 @@ class SelfPlay:
         return state
 
     def _start_searches(self, rows: npt.NDArray[np.int64]) -> None:
-        """Starts the next search of each row: a full one with noise, or a fast one (playout-cap randomisation)."""
+        """Starts the next search of each row: a full one with noise, or a fast one (KataGo 3.1)."""
         states = self._states[rows]
         legal = self._game.legal_actions(states)
         noise = np.zeros(legal.shape, np.float32)
@@ -221,7 +219,7 @@ class SelfPlay:
         self._search.start(rows, states, budgets, root_noise=noise)
 
     def _make_moves(self, rows: npt.NDArray[np.int64]) -> list[GameRecord]:
-        """Plays the chosen move in each row whose search has ended; returns the games that are over by it."""
+        """Plays a move in each row whose search has ended; returns the games that it ended."""
         result = self._search.result(rows)
         self._num_simulations += int(result.visit_counts.sum())
         actions = [self._choose_move(self._games[row], result, k) for k, row in enumerate(rows)]
@@ -237,7 +235,7 @@ class SelfPlay:
         return records
 
     def _choose_move(self, game: GameInProgress, result: SearchResult, k: int) -> int:
-        """Chooses the move of one game from row `k` of a search result and notes what the search found."""
+        """Chooses the move of one game from row `k` of a result and notes what the search found."""
         config = self._config
         is_early = len(game.actions) < config.temperature_moves
         temperature = config.temperature_early if is_early else config.temperature_late

@@ -1,4 +1,4 @@
-"""The actors of a run behind one interface: in this process (`InlinePool`) or in Ray actors (`RayPool`)."""
+"""The actors of a run behind one interface: in this process, or in processes of Ray."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class SelfPlayPool(Protocol):
-    """The actors of a run. After `publish`, alternate `collect` and whatever else there is to do."""
+    """The actors of a run. After `publish`, alternate `collect` and whatever else is to do."""
 
     num_actors: int
     num_restarts: int  # actors that died and were replaced
@@ -38,7 +38,7 @@ class SelfPlayPool(Protocol):
     def map(
         self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
     ) -> list[Result]:
-        """Runs a function once per argument tuple, spread over the actors; results come in order."""
+        """Runs a function once per argument tuple, spread over the actors; results are in order."""
         ...
 
     def snapshot(self) -> dict[str, Any] | None:
@@ -102,17 +102,16 @@ class InlinePool:
 class RayPool:
     """Actors in processes of their own. Ray must have been started.
 
-    Each actor has at most `max_in_flight` calls open: it goes on to the next while the first one's records wait to be
-    fetched, and stops when nobody fetches them. That is the bound on records in memory.
+    Each actor has at most `max_in_flight` calls open: it goes on to the next while the first one's
+    records wait to be fetched, and stops when nobody fetches them. That is the bound on records in
+    memory.
     """
 
     def __init__(self, setup: ActorSetup, *, num_actors: int, first_actor: int) -> None:
         """Starts the actors.
 
-        Args:
-            setup: what all actors share.
-            num_actors: how many.
-            first_actor: number of the first; a resumed run passes one that no earlier actor of the run had, so that no
+        Args: setup: what all actors share. num_actors: how many. first_actor: number of the first;
+            a resumed run passes one that no earlier actor of the run had, so that no
                 random stream is used twice.
         """
         self.num_actors = num_actors
@@ -151,7 +150,7 @@ class RayPool:
     def map(
         self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
     ) -> list[Result]:
-        """Runs a function once per argument tuple, spread over the actors; results come in order."""
+        """Runs a function once per argument tuple, spread over the actors; results are in order."""
         positions = [index % self.num_actors for index in range(len(arguments))]
         calls = [
             self._actors[position].call.remote(function, *each)
@@ -188,7 +187,7 @@ class RayPool:
         return self._remote_actor.remote(self._setup, number)
 
     def _send_weights(self, position: int) -> None:
-        """Queues the newest weights; the call is watched like any other, so that its failure shows."""
+        """Queues the newest weights; the call is watched like any other, so its failure shows."""
         assert self._weights is not None, "publish must come before play"
         version, reference = self._weights
         self._calls[self._actors[position].set_weights.remote(version, reference)] = position
@@ -219,7 +218,8 @@ class RayPool:
         reason = str(error).splitlines()[0]
         if self.num_restarts > limit:
             raise TrainingError(
-                f"self-play actor {position} died and selfplay.max_restarts={limit} is used up: {reason}"
+                f"self-play actor {position} died and selfplay.max_restarts={limit} is used up:"
+                f" {reason}"
             )
         logger.warning(
             "self-play actor %d died (%d of %d restarts): %s",

@@ -1,4 +1,4 @@
-"""Work that a run spreads over its actors beside self-play: the games of a gate, the positions of a suite.
+"""Work that a run spreads over its actors beside self-play: gate games and suite positions.
 
 Plain functions of plain data; `pool.map` carries them to the actors' processes.
 """
@@ -22,28 +22,36 @@ def gate_games(
     seed: int,
 ) -> MatchResult:
     """Plays a gate's games of some openings, the candidate against the best network."""
-    game = make_game(setup.game)
-    evaluators = []
-    for weights in (candidate, best):
-        evaluator = NetworkEvaluator(game, setup.network, setup.evaluator)
-        evaluator.load_weights(weights)
-        evaluators.append(evaluator)
-    return play_gate_games(game, *evaluators, setup.search, config, openings=openings, seed=seed)
+    candidate_evaluator, best_evaluator = (
+        _loaded_evaluator(setup, weights) for weights in (candidate, best)
+    )
+    return play_gate_games(
+        make_game(setup.game),
+        candidate_evaluator,
+        best_evaluator,
+        setup.search,
+        config,
+        openings=openings,
+        seed=seed,
+    )
 
 
 def suite_scores(
     setup: ActorSetup, weights: Weights, suite: Suite, num_simulations: int, seed: int
 ) -> SuiteResult:
     """Measures a network on some positions of a suite."""
-    game = make_game(setup.game)
-    evaluator = NetworkEvaluator(game, setup.network, setup.evaluator)
-    evaluator.load_weights(weights)
     player = NetworkPlayer(
-        game,
-        evaluator,
+        make_game(setup.game),
+        _loaded_evaluator(setup, weights),
         search_config=setup.search,
         num_simulations=num_simulations,
         name="network",
         seed=seed,
     )
     return run_suite(player, suite)
+
+
+def _loaded_evaluator(setup: ActorSetup, weights: Weights) -> NetworkEvaluator:
+    evaluator = NetworkEvaluator(make_game(setup.game), setup.network, setup.evaluator)
+    evaluator.load_weights(weights)
+    return evaluator

@@ -1,4 +1,4 @@
-"""The learning half of a run: record store, replay buffer and trainer, in the order a record passes them."""
+"""The learning half of a run: record store, replay buffer and trainer, as a record passes."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -51,11 +51,8 @@ class Learner:
 
     def take_in(self, records: Sequence[GameRecord]) -> None:
         """Stores finished games on the disk, then adds their positions to the window."""
-        if records:
-            first = self.store.num_games
-            self.store.append(records)
-            self.buffer.append_games(self._game, records)
-            del first
+        self.store.append(records)
+        self.buffer.append_games(self._game, records)
 
     def may_learn(self) -> bool:
         """Tells whether the bound on the use of positions leaves room for another step."""
@@ -73,7 +70,7 @@ class Learner:
         return metrics
 
     def validate(self) -> dict[str, float]:
-        """Returns the losses on held-out games and how well values are calibrated there; {} without any."""
+        """Returns losses and calibration of the value on held-out games; {} without any."""
         rows = self.buffer.newest_held_out(HELD_OUT_ROWS)
         if not len(rows.value_targets):
             return {}
@@ -107,7 +104,7 @@ class Learner:
 
 
 def calibration_error(values: FloatArray, results: FloatArray) -> float:
-    """Mean gap between predicted value and mean result over bins of the prediction, weighted by bin size.
+    """Mean gap between prediction and mean result over bins of the prediction, by size.
 
     Args:
         values: float32 [R] in [-1, 1], predictions.

@@ -1,4 +1,4 @@
-"""TensorBoard and `log.jsonl`: the only module that knows either. Tags are explained in train/README.md."""
+"""TensorBoard and `log.jsonl`: the only module that knows either. README.md lists the tags."""
 
 import json
 import time
@@ -17,12 +17,11 @@ class MetricsWriter:
     def __init__(self, run_dir: Path, *, first_step: int) -> None:
         """Opens both files for appending.
 
-        Args:
-            run_dir: folder of the run.
-            first_step: TensorBoard forgets what an earlier, interrupted sitting logged from this step on, so that
+        Args: run_dir: folder of the run. first_step: TensorBoard forgets what an earlier,
+            interrupted sitting logged from this step on, so that
                 curves do not run backwards after a resume.
         """
-        self._writer = SummaryWriter(str(run_dir / "tensorboard"), purge_step=first_step)  # type: ignore[no-untyped-call]
+        self._writer = SummaryWriter(str(run_dir / "tensorboard"), purge_step=first_step)
         self._log = (run_dir / "log.jsonl").open("a", encoding="utf-8")
         self._last_step = first_step - 1
 
@@ -33,25 +32,25 @@ class MetricsWriter:
         self._log.flush()
 
     def scalars(self, step: int, values: Mapping[str, float]) -> None:
-        """Logs numbers at an optimiser step; a second call for the same step goes to `log.jsonl` alone."""
+        """Logs numbers at an optimiser step; a second call for a step goes to the log alone."""
         self.event("iteration", {"step": step, **values})
         if step <= self._last_step:
             return
         self._last_step = step
         for tag, value in values.items():
-            self._writer.add_scalar(tag, value, step)  # type: ignore[no-untyped-call]
-        self._writer.flush()  # type: ignore[no-untyped-call]
+            self._writer.add_scalar(tag, value, step)
+        self._writer.flush()
 
     def text(self, step: int, tag: str, text: str) -> None:
         """Logs preformatted text, such as a sample game."""
         block = "\n".join("    " + line for line in text.splitlines())
-        self._writer.add_text(tag, block, step)  # type: ignore[no-untyped-call]
+        self._writer.add_text(tag, block, step)
 
     def image(self, step: int, tag: str, pixels: npt.NDArray[np.uint8]) -> None:
         """Logs a picture, uint8 [height, width, 3]."""
-        self._writer.add_image(tag, pixels, step, dataformats="HWC")  # type: ignore[no-untyped-call]
+        self._writer.add_image(tag, pixels, step, dataformats="HWC")
 
     def close(self) -> None:
         """Flushes and closes both files."""
-        self._writer.close()  # type: ignore[no-untyped-call]
+        self._writer.close()
         self._log.close()

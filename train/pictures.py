@@ -1,4 +1,4 @@
-"""A picture of a position and its policies for TensorBoard: no plotting library, nothing known about any game."""
+"""A picture of a position and its policies for TensorBoard; knows nothing about any game."""
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,10 @@ _SEARCH = (230, 150, 30)
 def draw_position(
     game: Game, state: States, *, policy: FloatArray, target: FloatArray
 ) -> npt.NDArray[np.uint8]:
-    """Draws the board and, below it, one pair of bars per action: what the network and the search think of it.
+    """Draws the board and, below it, two bars per action: what network and search think.
 
-    Planes 0 and 1 of the observation must be the stones of the player to move and of the opponent, as in every game so
-    far.
+    Planes 0 and 1 of the observation must be the stones of the player to move and of the opponent,
+    as in every game so far.
 
     Args:
         game: the rules.

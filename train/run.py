@@ -3,7 +3,6 @@
 `run` is the picture of AlphaGo Zero's pipeline in code; everything it calls is one stage of it.
 """
 
-import logging
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,16 +11,15 @@ from eval.gating import decide
 from eval.matches import MatchResult, merge_matches
 from eval.openings import paired_openings
 from eval.suites import SuiteResult, merge_suite_results, split_suite
+from selfplay.play import PlayReport
 from train.actor_tasks import gate_games, suite_scores
 from train.config import RunConfig
 from train.progress import Progress
+from train.reporting import Reporter
 from train.session import Session, open_session
 from train.stopping import stop_on_signal
 
-logger = logging.getLogger(__name__)
-
-WAIT_S = 1.0  # longest wait for records before the stop rule is looked at again
-QUIET_S = 20.0  # without a record for so long, the run says what it is waiting for
+WAIT_S = 1.0  # longest wait for finished games before the stop rule is looked at again
 
 
 class RunResult(NamedTuple):
@@ -51,15 +49,17 @@ def run(config: RunConfig, *, run_dir: Path, resume: bool, progress: Progress) -
         CheckpointError: if the folder cannot be used or resumed.
         TrainingError: if learning cannot go on; the last checkpoint is sound.
     """
-    play_and_learn = {"synchronous": play_then_learn, "asynchronous": play_while_learning}
-    with progress, open_session(config, run_dir, resume=resume, progress=progress) as session:
+    with progress, open_session(config, run_dir, resume=resume) as session:
+        reporter = Reporter(session, run_dir, progress)
+        play_and_learn = PLAY_AND_LEARN[config.loop]
         with stop_on_signal(session.stop_rule, notify=progress.message):
             while session.stop_reason() is None:
                 session.begin_iteration()
-                play_and_learn[config.loop](session)
-                promote_if_better(session)
-                measure(session)
+                play_and_learn(session, reporter)
+                promote_if_better(session, reporter)
+                measure(session, reporter)
                 session.save()
+        reporter.close()
         return RunResult(
             run_dir=run_dir,
             step=session.trainer.num_steps,
@@ -70,72 +70,95 @@ def run(config: RunConfig, *, run_dir: Path, resume: bool, progress: Progress) -
         )
 
 
-def play_then_learn(session: Session) -> None:
+def play_then_learn(session: Session, reporter: Reporter) -> None:
     """All cores play the games of the iteration; then all learn as much as the new games allow."""
-    session.phase("self-play")
+    reporter.phase("self-play")
     while session.games_to_go() > 0 and session.stop_reason() is None:
-        session.take_in(session.pool.collect(WAIT_S))
-    session.take_in(session.pool.drain())
-    session.phase("learning")
+        take_in(session, reporter, session.pool.collect(WAIT_S))
+    take_in(session, reporter, session.pool.drain())
+    reporter.phase("learning")
     while session.learner.may_learn() and not session.stop_rule.interrupted:
-        session.learn_step()
+        learn_step(session, reporter)
 
 
-def play_while_learning(session: Session) -> None:
-    """Actors play all the time; the trainer steps whenever the bound on the use of positions allows."""
-    session.phase("self-play and learning")
+def play_while_learning(session: Session, reporter: Reporter) -> None:
+    """Actors play all the time; the trainer steps whenever the bound on reuse allows it."""
+    reporter.phase("self-play and learning")
     while session.games_to_go() > 0 and session.stop_reason() is None:
         may_learn = session.learner.may_learn()
-        session.take_in(session.pool.collect(0.0 if may_learn else WAIT_S))
+        take_in(session, reporter, session.pool.collect(0.0 if may_learn else WAIT_S))
         if may_learn:
-            session.learn_step()
+            learn_step(session, reporter)
 
 
-def promote_if_better(session: Session) -> None:
+PLAY_AND_LEARN = {"synchronous": play_then_learn, "asynchronous": play_while_learning}
+
+
+def take_in(session: Session, reporter: Reporter, reports: list[PlayReport]) -> None:
+    """Stores finished games and makes their positions available to the trainer."""
+    if reports:
+        session.take_in(reports)
+    reporter.play(num_arrived=len(reports))
+
+
+def learn_step(session: Session, reporter: Reporter) -> None:
+    """Makes one optimiser step."""
+    reporter.step(session.learner.step(session.progress_made() or 0.0))
+
+
+def promote_if_better(session: Session, reporter: Reporter) -> None:
     """Lets the candidate play the best network and, if it passes, makes it the one that plays.
 
-    Whatever the outcome, the trainer goes on from the candidate.
+    Whatever the outcome, the trainer goes on from the candidate: a rejected one has learnt from the
+    same games as the next, only less.
     """
-    if session.is_interrupted_or_idle():
+    if session.stop_rule.interrupted or not session.has_new_candidate():
         return
-    candidate = session.trainer.play_weights()
-    match = play_gate(session, candidate) if session.config.gate.mode != "off" else None
+    candidate = session.take_candidate()
+    match = None
+    if session.config.gate.mode != "off":
+        reporter.phase("gate")
+        match = play_gate(session, candidate)
     passed = decide(match, session.config.gate)
     if passed:
         session.promote(candidate)
-    session.note_gate(match, passed=passed)
+    reporter.gate(match, passed=passed)
 
 
 def play_gate(session: Session, candidate: Weights) -> MatchResult:
     """Plays the games of the gate, spread over the actors."""
-    session.phase("gate")
     gate, seed = session.config.gate, session.seed_of_iteration()
+    num_actors = session.pool.num_actors
     openings = paired_openings(
         session.game, num_pairs=gate.num_games // 2, num_plies=gate.opening_plies, seed=seed
     )
-    shares = [openings[part :: session.pool.num_actors] for part in range(session.pool.num_actors)]
+    shares = [openings[part::num_actors] for part in range(min(num_actors, len(openings)))]
     parts = session.pool.map(
         gate_games,
-        [(session.setup, gate, candidate, session.best, share, seed) for share in shares if share],
+        [(session.setup, gate, candidate, session.best, share, seed) for share in shares],
     )
     return merge_matches(parts)
 
 
-def measure(session: Session) -> None:
-    """Runs the position suite on the best network when it is time, and writes the metrics of the iteration."""
+def measure(session: Session, reporter: Reporter) -> None:
+    """Runs the position suite when it is time, and writes the numbers of the iteration."""
     if session.is_suite_due():
-        session.phase("suite")
+        reporter.phase("suite")
         result = run_suite_on_actors(session)
-        session.note_suite(result)
-    session.write_metrics()
+        session.note_suite_score(result.choice.share)
+        reporter.suite(result)
+    reporter.iteration()
 
 
 def run_suite_on_actors(session: Session) -> SuiteResult:
     """Measures the best network on the position suite, spread over the actors."""
     assert session.suite is not None, "no suite is configured"
-    parts = split_suite(session.suite, session.pool.num_actors)
     num_simulations, seed = session.config.suite.num_simulations, session.config.seed
     results = session.pool.map(
-        suite_scores, [(session.setup, session.best, part, num_simulations, seed) for part in parts]
+        suite_scores,
+        [
+            (session.setup, session.best, part, num_simulations, seed)
+            for part in split_suite(session.suite, session.pool.num_actors)
+        ],
     )
     return merge_suite_results(results)

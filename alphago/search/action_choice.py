@@ -1,4 +1,7 @@
-"""From visit counts to a move. Kept apart from the search: the temperature never touches the policy target."""
+"""From visit counts to a move.
+
+Kept apart from the search: the temperature of moves never touches the policy target.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,11 +10,10 @@ _COLDEST = 1e-3  # below this temperature the most visited action is certain
 
 
 def visit_probs(visit_counts: npt.NDArray[np.int32], temperature: float) -> npt.NDArray[np.float64]:
-    """Turns visit counts into probabilities of being played, proportional to counts ** (1 / temperature).
+    """Turns visit counts into probabilities to play, proportional to counts ** (1 / temperature).
 
-    Args:
-        visit_counts: int [B, A], at least one visit per row.
-        temperature: 1 plays in proportion to the visits, 0 the most visited (uniformly among equals).
+    Args: visit_counts: int [B, A], at least one visit per row. temperature: 1 plays in proportion
+        to the visits, 0 the most visited (uniformly among equals).
 
     Returns:
         float64 [B, A], each row sums to 1.
@@ -24,7 +26,8 @@ def visit_probs(visit_counts: npt.NDArray[np.int32], temperature: float) -> npt.
     else:
         # Scaled by the maximum first: a high power of a count would overflow.
         weights = (counts / highest) ** (1.0 / temperature)
-    return weights / weights.sum(axis=1, keepdims=True)
+    probs: npt.NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+    return probs
 
 
 def choose_actions(

@@ -1,20 +1,24 @@
 """The equations of the search, one function each.
 
-Sources: Silver et al. 2018, "A general reinforcement learning algorithm that masters chess, shogi, and Go through
-self-play" (AlphaZero), supplementary pseudocode; Wu 2019, "Accelerating Self-Play Learning in Go" (KataGo).
+Sources: Silver et al. 2018, "A general reinforcement learning algorithm that masters chess, shogi,
+and Go through self-play" (AlphaZero), supplementary pseudocode; Wu 2019, "Accelerating Self-Play
+Learning in Go" (KataGo).
 """
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from alphago.kernels import kernel
+from alphago.types import Real
 
 
 def exploration_table(max_visits: int, *, init: float, base: float) -> npt.NDArray[np.float32]:
     """Tabulates the exploration factor of PUCT over the visits of a node.
 
-    `exploration[N] = c(N) * sqrt(N)` with `c(N) = init + ln((N + base + 1) / base)`, AlphaZero's growing c. A table keeps
-    the logarithm out of the descent.
+    `exploration[N] = c(N) * sqrt(N)` with `c(N) = init + ln((N + base + 1) / base)`, AlphaZero's
+    growing c. A table keeps the logarithm out of the descent.
 
     Args:
         max_visits: largest N that is looked up.
@@ -30,21 +34,16 @@ def exploration_table(max_visits: int, *, init: float, base: float) -> npt.NDArr
 
 
 @kernel
-def puct_score(value, prior, visits, exploration):
+def puct_score(value: Real, prior: Real, visits: int, exploration: Real) -> Any:
     """AlphaZero's selection rule: Q(s, a) + c(s) * P(s, a) * sqrt(N(s)) / (1 + N(s, a))."""
     return value + exploration * prior / np.float32(visits + 1)
 
 
 @kernel
-def first_play_value(node_value, visited_prior, reduction):
-    """Value assumed for an action that was never tried (KataGo section 3.1's first-play urgency).
+def first_play_value(node_value: Real, visited_prior: Real, reduction: Real) -> Any:
+    """Value assumed for an action that was never tried (first-play urgency, KataGo section 3).
 
-    The node's own value, lowered by `reduction * sqrt(prior of the actions tried so far)`, and never below a loss.
+    The node's own value, lowered by `reduction * sqrt(prior of the actions tried so far)`, and
+    never below a loss.
     """
     return max(np.float32(-1.0), node_value - reduction * np.float32(np.sqrt(visited_prior)))
-
-
-@kernel
-def running_mean(mean, new_value, count):
-    """Mean of `count` values, of which the first `count - 1` have the given mean."""
-    return mean + (new_value - mean) / np.float32(count)

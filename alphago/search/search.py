@@ -1,10 +1,11 @@
 """PUCT search over a batch of games: select, step, evaluate, expand and back up.
 
-Rows are independent. Each has its own game, tree and budget, and may be started again while the others go on, so that
-self-play keeps the network's batch full with searches of any length. `run_search` is the simple form for one position
-per row.
+Rows are independent. Each has its own game, tree and budget, and may be started again while the
+others go on, so that self-play keeps the network's batch full with searches of any length.
+`run_search` is the simple form for one position per row.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,20 +16,27 @@ from alphago.games.game import Game
 from alphago.search.formulas import exploration_table
 from alphago.search.tree import LEAF_CHILD, ROOT, allocate_leaves, allocate_trees, state_rows
 from alphago.search.tree_kernels import NO_BAD_ROW, expand_and_back_up, select_leaves
-from alphago.types import BoolArray, Evaluator, FloatArray, SearchResult, States, value_for
+from alphago.types import (
+    BoolArray,
+    Evaluation,
+    Evaluator,
+    FloatArray,
+    SearchResult,
+    States,
+    value_for,
+)
 
 
 @dataclass(kw_only=True)
 class SearchConfig:
     """The constants of the search.
 
-    Attributes:
-        exploration_init: c of PUCT at few visits (AlphaZero: 1.25).
-        exploration_base: visits after which c starts to grow (AlphaZero: 19652).
-        fpu_reduction: how far below the node's value an untried action is assumed to be (KataGo: 0.2).
-        root_fpu_reduction: the same at the root (KataGo: 0 where the root has noise).
-        noise_concentration: sum of the Dirichlet parameters over the legal moves (AlphaGo Zero: 0.03 * 361 = 10.83).
-        noise_weight: share of noise in the priors of the root (AlphaGo Zero: 0.25).
+    Attributes: exploration_init: c of PUCT at few visits (AlphaZero: 1.25). exploration_base:
+        visits after which c starts to grow (AlphaZero: 19652). fpu_reduction: how far below the
+        node's value an untried action is assumed to be (KataGo: 0.2). root_fpu_reduction: the same
+        at the root (KataGo: 0 where the root has noise). noise_concentration: sum of the Dirichlet
+        parameters over the legal moves (AlphaGo Zero: 0.03 * 361 = 10.83). noise_weight: share of
+        noise in the priors of the root (AlphaGo Zero: 0.25).
     """
 
     exploration_init: float
@@ -42,10 +50,10 @@ class SearchConfig:
         """Checks the values."""
         for name in ("exploration_init", "fpu_reduction", "root_fpu_reduction"):
             value = getattr(self, name)
-            check_config(f"search.{name}", value, value >= 0, "a number of at least 0")
+            check_config(f"search.{name}", value, 0 <= value < math.inf, "a number of at least 0")
         for name in ("exploration_base", "noise_concentration"):
             value = getattr(self, name)
-            check_config(f"search.{name}", value, value > 0, "a number above 0")
+            check_config(f"search.{name}", value, 0 < value < math.inf, "a number above 0")
         weight = self.noise_weight
         check_config("search.noise_weight", weight, 0 <= weight <= 1, "a number from 0 to 1")
 
@@ -53,7 +61,7 @@ class SearchConfig:
 def dirichlet_noise(
     legal_actions: BoolArray, *, concentration: float, rng: np.random.Generator
 ) -> FloatArray:
-    """Draws root noise for one position: Dirichlet with alpha = concentration / number of legal moves.
+    """Draws root noise for one position: Dirichlet, alpha = concentration / number of legal moves.
 
     Args:
         legal_actions: bool [A] with at least one legal action.
@@ -80,21 +88,21 @@ def run_search(
 ) -> SearchResult:
     """Searches one position per row.
 
-    Args:
-        game: the rules.
-        evaluator: the network.
-        states: [B] positions, none over.
-        config: the constants.
-        num_simulations: simulations per row beside the root's own evaluation; 0 asks for the raw policy.
-        rng: draws root noise; None for no noise (play and evaluation).
+    Args: game: the rules. evaluator: the network. states: [B] positions, none over. config: the
+        constants. num_simulations: simulations per row beside the root's own evaluation; 0 asks for
+        the raw policy. rng: draws root noise; None for no noise (play and evaluation).
 
     Returns:
         The result of each row; with 0 simulations the policy target is the prior.
 
     Raises:
+        ConfigError: if `num_simulations` is negative.
         FinishedGameError: if a position is over.
         EvaluationError: if the evaluator's answer cannot be used.
     """
+    check_config(
+        "num_simulations", num_simulations, num_simulations >= 0, "an integer of at least 0"
+    )
     num_rows = len(states)
     search = BatchSearch(
         game, evaluator, config, num_rows=num_rows, max_simulations=num_simulations
@@ -171,11 +179,9 @@ class BatchSearch:
     ) -> None:
         """Begins a new search in some rows; whatever they were searching is forgotten.
 
-        Args:
-            rows: int [K], the rows.
-            states: [K] their positions.
-            num_simulations: int [K], their budgets.
-            root_noise: float32 [K, A] as `dirichlet_noise` draws it, or None; a row of zeros means no noise.
+        Args: rows: int [K], the rows. states: [K] their positions. num_simulations: int [K], their
+            budgets. root_noise: float32 [K, A] as `dirichlet_noise` draws it, or None; a row of
+            zeros means no noise.
 
         Raises:
             FinishedGameError: if a position is over.
@@ -211,9 +217,10 @@ class BatchSearch:
             self._leaves,
         )
         self.num_batches += 1
-        self.num_leaves += np.count_nonzero(self._leaves.kinds)
+        self.num_leaves += int(np.count_nonzero(self._leaves.kinds))
         self._step_to_leaves()
         evaluation = self.evaluator.evaluate(self._leaf_states)
+        self._check_shapes(evaluation)
         self._expand(evaluation.prior_logits, evaluation.value)
 
     def finished_rows(self) -> npt.NDArray[np.int64]:
@@ -222,21 +229,24 @@ class BatchSearch:
 
     def result(self, rows: npt.NDArray[np.int64]) -> SearchResult:
         """Returns what the search found at the roots of some finished rows [K]."""
+        assert not self._remaining[rows].any(), "a row that has not finished has no result"
         trees = self.trees
         visit_counts = trees.children_visits[rows, ROOT]
         priors = trees.children_priors[rows, ROOT]
         totals = visit_counts.sum(axis=1, keepdims=True)
         policy_target = np.where(totals > 0, visit_counts / np.maximum(totals, 1), priors)
+        root_values = trees.node_value_sums[rows, ROOT] / trees.node_visits[rows, ROOT]
+        action_values = trees.children_value_sums[rows, ROOT] / np.maximum(visit_counts, 1)
         return SearchResult(
             visit_counts=visit_counts,
             policy_target=policy_target.astype(np.float32),
-            root_values=trees.node_values[rows, ROOT],
-            action_values=trees.children_values[rows, ROOT],
+            root_values=root_values.astype(np.float32),
+            action_values=action_values.astype(np.float32),
             priors=priors,
         )
 
     def _step_to_leaves(self) -> None:
-        """Plays the last action of every simulation; rows without a new child keep their root state."""
+        """Plays each simulation's last action; rows without a new child keep their root state."""
         is_child = self._leaves.kinds == LEAF_CHILD
         states, actions = self._leaf_states, self._leaves.actions
         if is_child.all():
@@ -264,6 +274,16 @@ class BatchSearch:
         )
         if bad_row != NO_BAD_ROW:
             raise EvaluationError(
-                f"{self.evaluator}: got value {values[bad_row]} and policy logits {prior_logits[bad_row]},"
-                " allowed: finite logits and a value in [-1, 1]"
+                f"{self.evaluator}: got value {values[bad_row]} and policy logits"
+                f" {prior_logits[bad_row]}, allowed: finite logits and a value in [-1, 1]"
+            )
+
+    def _check_shapes(self, evaluation: Evaluation) -> None:
+        """Refuses an answer of the wrong shape, which the kernels would read past its end."""
+        num_rows, num_actions = self._noise.shape
+        got = (evaluation.prior_logits.shape, evaluation.value.shape)
+        if got != ((num_rows, num_actions), (num_rows,)):
+            raise EvaluationError(
+                f"{self.evaluator}: got logits and values of shapes {got[0]} and {got[1]},"
+                f" allowed: ({num_rows}, {num_actions}) and ({num_rows},)"
             )

@@ -18,16 +18,20 @@ LEAF_CHILD = 2  # a new child: an action that was never tried at its parent
 
 
 class Tree(NamedTuple):
-    """One tree per game. B games, N nodes per tree, A actions; nodes are numbered in the order of their creation.
+    """One tree per game: B games, N nodes per tree, A actions.
 
-    `node_values` and `raw_values` are in the view of the player to move at that node; `children_values` in the view of
-    the player to move at the *parent*, so that choosing an action never needs a sign. A node that is over has a value
-    but no children: its `children_*` and `legal_actions` rows are never written nor read.
+    Nodes are numbered in the order of their creation. `node_value_sums` and `raw_values` are in the
+    view of the player to move at that node; `children_value_sums` in the view of the player to move
+    at the *parent*, so that choosing an action never needs a sign. Sums are kept instead of means:
+    a sum does not depend on the order of its terms, so equal actions stay exactly equal. A node
+    that is over has a value but no children: its `children_*` and `legal_actions` rows are never
+    written nor read.
 
     Attributes:
         num_nodes: nodes in use; 0 before the root is evaluated.
-        node_visits: 1 (the node's own evaluation) plus the visits of its children; for a finished node its visits.
-        node_values: mean of all values backed up through the node, its own evaluation included.
+        node_visits: 1 (the node's own evaluation) plus the visits of its children; for a finished
+            node its visits.
+        node_value_sums: sum of all values backed up through the node, its own evaluation included.
         raw_values: the evaluator's value, or the exact result of a finished game.
         to_play: player to move.
         is_over: whether the game has ended there.
@@ -36,13 +40,13 @@ class Tree(NamedTuple):
         children_index: node index of each child, or UNVISITED.
         children_priors: prior of each action, 0 where illegal.
         children_visits: simulations that took each action.
-        children_values: mean value of each action, 0 before the first visit.
+        children_value_sums: sum of the values of these simulations.
         legal_actions: which actions are legal.
     """
 
     num_nodes: npt.NDArray[np.int32]  # [B]
     node_visits: npt.NDArray[np.int32]  # [B, N]
-    node_values: npt.NDArray[np.float32]  # [B, N]
+    node_value_sums: npt.NDArray[np.float32]  # [B, N]
     raw_values: npt.NDArray[np.float32]  # [B, N]
     to_play: npt.NDArray[np.int8]  # [B, N]
     is_over: npt.NDArray[np.bool_]  # [B, N]
@@ -51,7 +55,7 @@ class Tree(NamedTuple):
     children_index: npt.NDArray[np.int32]  # [B, N, A]
     children_priors: npt.NDArray[np.float32]  # [B, N, A]
     children_visits: npt.NDArray[np.int32]  # [B, N, A]
-    children_values: npt.NDArray[np.float32]  # [B, N, A]
+    children_value_sums: npt.NDArray[np.float32]  # [B, N, A]
     legal_actions: npt.NDArray[np.bool_]  # [B, N, A]
 
 
@@ -64,7 +68,7 @@ class Leaves(NamedTuple):
 
 
 class StateRows(NamedTuple):
-    """Game states as rows of bytes, so that kernels can move them without knowing the game. G bytes per state."""
+    """Game states as rows of G bytes, so that kernels can move them without knowing the game."""
 
     nodes: npt.NDArray[np.uint8]  # [B, N, G], the state of every node
     leaves: npt.NDArray[
@@ -73,13 +77,13 @@ class StateRows(NamedTuple):
 
 
 def allocate_trees(num_games: int, num_nodes: int, num_actions: int) -> Tree:
-    """Allocates trees once; searches reuse them, since every node's row is written when the node is created."""
+    """Allocates trees, which searches reuse: a node's row is written when the node is created."""
     nodes = (num_games, num_nodes)
     children = (num_games, num_nodes, num_actions)
     return Tree(
         num_nodes=np.zeros(num_games, np.int32),
         node_visits=np.zeros(nodes, np.int32),
-        node_values=np.zeros(nodes, np.float32),
+        node_value_sums=np.zeros(nodes, np.float32),
         raw_values=np.zeros(nodes, np.float32),
         to_play=np.zeros(nodes, np.int8),
         is_over=np.zeros(nodes, np.bool_),
@@ -88,7 +92,7 @@ def allocate_trees(num_games: int, num_nodes: int, num_actions: int) -> Tree:
         children_index=np.full(children, UNVISITED, np.int32),
         children_priors=np.zeros(children, np.float32),
         children_visits=np.zeros(children, np.int32),
-        children_values=np.zeros(children, np.float32),
+        children_value_sums=np.zeros(children, np.float32),
         legal_actions=np.zeros(children, np.bool_),
     )
 

@@ -1,15 +1,16 @@
 """The compiled half of the search: descend to a leaf, expand it, back its value up. Knows no game.
 
-Helpers are written for one tree; `game_tree` gives the views of one game, and only the outermost kernels loop over the
-batch. Everything is changed in place.
+Helpers are written for one tree; `game_tree` gives the views of one game, and only the outermost
+kernels loop over the batch. Everything is changed in place.
 """
 
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from alphago.kernels import kernel
-from alphago.search.formulas import first_play_value, puct_score, running_mean
+from alphago.search.formulas import first_play_value, puct_score
 from alphago.search.tree import (
     LEAF_CHILD,
     LEAF_NONE,
@@ -17,19 +18,22 @@ from alphago.search.tree import (
     NO_PARENT,
     ROOT,
     UNVISITED,
+    Leaves,
+    StateRows,
     Tree,
 )
+from alphago.types import BoolArray, FloatArray, Int8Array, Real, UInt8Array
 
 NO_BAD_ROW = -1  # returned by `expand_and_back_up` when every evaluation was usable
 
 
 @kernel
-def game_tree(trees, b):
+def game_tree(trees: Tree, b: int) -> Tree:
     """Returns the tree of game `b` as views: every field loses its batch axis."""
     return Tree(
         trees.num_nodes[b : b + 1],
         trees.node_visits[b],
-        trees.node_values[b],
+        trees.node_value_sums[b],
         trees.raw_values[b],
         trees.to_play[b],
         trees.is_over[b],
@@ -38,28 +42,31 @@ def game_tree(trees, b):
         trees.children_index[b],
         trees.children_priors[b],
         trees.children_visits[b],
-        trees.children_values[b],
+        trees.children_value_sums[b],
         trees.legal_actions[b],
     )
 
 
 @kernel
-def select_action(tree, node, exploration, fpu_reduction):
+def select_action(tree: Tree, node: int, exploration: Real, fpu_reduction: Real) -> int:
     """Returns the legal action with the highest PUCT score; the lowest number wins ties."""
     visits = tree.children_visits[node]
     priors = tree.children_priors[node]
-    values = tree.children_values[node]
+    value_sums = tree.children_value_sums[node]
     legal = tree.legal_actions[node]
     visited_prior = np.float32(0.0)
     for a in range(visits.size):
         if visits[a] > 0:
             visited_prior += priors[a]
-    unvisited_value = first_play_value(tree.node_values[node], visited_prior, fpu_reduction)
+    node_value = tree.node_value_sums[node] / np.float32(tree.node_visits[node])
+    unvisited_value = first_play_value(node_value, visited_prior, fpu_reduction)
     best_action = -1
     best_score = np.float32(-np.inf)
     for a in range(visits.size):
         if legal[a]:
-            value = values[a] if visits[a] > 0 else unvisited_value
+            value = unvisited_value
+            if visits[a] > 0:
+                value = value_sums[a] / np.float32(visits[a])
             score = puct_score(value, priors[a], visits[a], exploration)
             if score > best_score:
                 best_score = score
@@ -68,33 +75,31 @@ def select_action(tree, node, exploration, fpu_reduction):
 
 
 @kernel
-def back_up(tree, leaf, value):
+def back_up(tree: Tree, leaf: int, value: Real) -> None:
     """Adds one visit of `value` (view of the leaf's player) to the leaf and to every node above it.
 
     The sign flips where the player changes, not per ply: a player may move twice in a row.
     """
     node = leaf
     tree.node_visits[node] += 1
-    tree.node_values[node] = running_mean(tree.node_values[node], value, tree.node_visits[node])
+    tree.node_value_sums[node] += value
     while tree.parents[node] != NO_PARENT:
         parent = tree.parents[node]
         action = tree.action_from_parent[node]
         if tree.to_play[parent] != tree.to_play[node]:
             value = -value
         tree.children_visits[parent, action] += 1
-        tree.children_values[parent, action] = running_mean(
-            tree.children_values[parent, action], value, tree.children_visits[parent, action]
-        )
+        tree.children_value_sums[parent, action] += value
         tree.node_visits[parent] += 1
-        tree.node_values[parent] = running_mean(
-            tree.node_values[parent], value, tree.node_visits[parent]
-        )
+        tree.node_value_sums[parent] += value
         node = parent
 
 
 @kernel
-def descend(tree, exploration, fpu_reduction, root_fpu_reduction):
-    """Follows the best actions from the root; returns the last node of the tree on the way and the action there.
+def descend(
+    tree: Tree, exploration: FloatArray, fpu_reduction: Real, root_fpu_reduction: Real
+) -> tuple[int, int]:
+    """Follows the best actions from the root; returns the last node on the way and its action.
 
     The child behind that action is either not in the tree yet or finished.
     """
@@ -110,19 +115,28 @@ def descend(tree, exploration, fpu_reduction, root_fpu_reduction):
 
 
 @kernel
-def copy_bytes(source, target):
+def copy_bytes(source: UInt8Array, target: UInt8Array) -> None:
     """Copies one state, uint8 [G]."""
     for i in range(source.size):
         target[i] = source[i]
 
 
 @kernel
-def select_leaves(trees, states, exploration, fpu_reduction, root_fpu_reduction, remaining, leaves):
-    """Finds for each row the leaf of its next simulation; fills `leaves` and `states.leaves` in place.
+def select_leaves(
+    trees: Tree,
+    states: StateRows,
+    exploration: FloatArray,
+    fpu_reduction: Real,
+    root_fpu_reduction: Real,
+    remaining: npt.NDArray[np.int32],
+    leaves: Leaves,
+) -> None:
+    """Finds the leaf of each row's next simulation; fills `leaves` and `states.leaves` in place.
 
-    A simulation that ends in a node already known to be finished needs no evaluation: its exact value is backed up
-    here and the row goes on to its next simulation, so that a row wastes its slot of the batch only when its budget is
-    spent. Where no child is to be made, the leaf state is that of the root.
+    A simulation that ends in a node already known to be finished needs no evaluation: its exact
+    value is backed up here and the row goes on to its next simulation, so that a row wastes its
+    slot of the batch only when its budget is spent. Where no child is to be made, the leaf state is
+    that of the root.
     """
     for b in range(remaining.size):
         tree = game_tree(trees, b)
@@ -144,8 +158,8 @@ def select_leaves(trees, states, exploration, fpu_reduction, root_fpu_reduction,
 
 
 @kernel
-def set_priors(priors, logits, legal):
-    """Fills `priors` [A] with a softmax of the logits over the legal actions; returns whether all were finite."""
+def set_priors(priors: FloatArray, logits: FloatArray, legal: BoolArray) -> bool:
+    """Fills `priors` [A], a softmax over legal actions; tells whether the logits were finite."""
     highest = np.float32(-np.inf)
     for a in range(priors.size):
         if legal[a]:
@@ -156,7 +170,7 @@ def set_priors(priors, logits, legal):
     for a in range(priors.size):
         priors[a] = np.float32(0.0)
         if legal[a]:
-            # math.exp of a double: numpy's own exp for float32 differs in the last bit with the compiler off.
+            # A double's exp: the last bit of numpy's float32 exp differs with the compiler off.
             priors[a] = np.float32(math.exp(logits[a] - highest))
             total += priors[a]
     for a in range(priors.size):
@@ -165,19 +179,21 @@ def set_priors(priors, logits, legal):
 
 
 @kernel
-def mix_noise(priors, noise, weight):
+def mix_noise(priors: FloatArray, noise: FloatArray, weight: float) -> None:
     """Mixes noise [A] into the priors in place: (1 - weight) * prior + weight * noise."""
     for a in range(priors.size):
         priors[a] = (np.float32(1.0) - weight) * priors[a] + weight * noise[a]
 
 
 @kernel
-def add_node(tree, parent, action, to_play, is_over, value):
-    """Appends a node below `parent` (NO_PARENT for the root) and returns its index. It has no visit yet."""
-    node = tree.num_nodes[0]
+def add_node(
+    tree: Tree, parent: int, action: int, to_play: int, is_over: bool, value: float
+) -> int:
+    """Appends a node without visits below `parent` (NO_PARENT for the root); returns its index."""
+    node: int = tree.num_nodes[0]
     tree.num_nodes[0] += 1
     tree.node_visits[node] = 0
-    tree.node_values[node] = np.float32(0.0)
+    tree.node_value_sums[node] = np.float32(0.0)
     tree.raw_values[node] = value
     tree.to_play[node] = to_play
     tree.is_over[node] = is_over
@@ -189,31 +205,31 @@ def add_node(tree, parent, action, to_play, is_over, value):
 
 
 @kernel
-def add_children(tree, node, logits, legal):
-    """Opens a node that is not over: priors from the logits, no child visited. Returns whether all were finite."""
+def add_children(tree: Tree, node: int, logits: FloatArray, legal: BoolArray) -> bool:
+    """Opens a node that is not over, no child visited; tells whether the logits were finite."""
     for a in range(legal.size):
         tree.children_index[node, a] = UNVISITED
         tree.children_visits[node, a] = 0
-        tree.children_values[node, a] = np.float32(0.0)
+        tree.children_value_sums[node, a] = np.float32(0.0)
         tree.legal_actions[node, a] = legal[a]
     return set_priors(tree.children_priors[node], logits, legal)
 
 
 @kernel
 def expand_and_back_up(
-    trees,
-    states,
-    leaves,
-    prior_logits,
-    values,
-    legal,
-    to_play,
-    is_over,
-    exact_values,
-    noise,
-    noise_weights,
-    remaining,
-):
+    trees: Tree,
+    states: StateRows,
+    leaves: Leaves,
+    prior_logits: FloatArray,
+    values: FloatArray,
+    legal: BoolArray,
+    to_play: Int8Array,
+    is_over: BoolArray,
+    exact_values: FloatArray,
+    noise: FloatArray,
+    noise_weights: FloatArray,
+    remaining: npt.NDArray[np.int32],
+) -> int:
     """Adds the leaf of every row to its tree and backs its value up.
 
     Args:
@@ -230,8 +246,8 @@ def expand_and_back_up(
         noise_weights: float32 [B], 0 for no noise.
         remaining: int32 [B], evaluations left, the root's own included; lowered in place.
 
-    Returns:
-        The first row whose evaluation cannot be used (not finite, or a value outside [-1, 1]), else NO_BAD_ROW.
+    Returns: The first row whose evaluation cannot be used (not finite, or a value outside [-1, 1]),
+        else NO_BAD_ROW.
     """
     for b in range(remaining.size):
         if leaves.kinds[b] == LEAF_NONE:

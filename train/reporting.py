@@ -1,0 +1,187 @@
+"""What a run tells: the terminal (`Progress`), TensorBoard and the log (`MetricsWriter`)."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from alphago.games.notation import format_moves, replay
+from alphago.network.evaluator import NetworkEvaluator
+from alphago.types import FloatArray, States
+from eval.matches import MatchResult
+from eval.suites import SuiteResult
+from selfplay.records import GameRecord
+from train.metrics import MetricsWriter
+from train.pictures import draw_position
+from train.progress import Progress
+from train.session import Session
+from train.trainer import StepMetrics
+
+QUIET_S = 20.0  # without a finished game for so long, the run says what it is waiting for
+_STEPS_PER_UPDATE = 10  # optimiser steps between two updates of the terminal
+
+
+class Reporter:
+    """Tells what the stages of `run.py` did. Reads the session, changes nothing in it."""
+
+    def __init__(self, session: Session, run_dir: Path, progress: Progress) -> None:
+        """Opens the log and TensorBoard; what an interrupted sitting logged later is forgotten."""
+        self._session = session
+        self._progress = progress
+        step = session.trainer.num_steps
+        self._metrics = MetricsWriter(run_dir, first_step=step + 1)
+        self._metrics.event("sitting", {"step": step, "games": session.store.num_games})
+        config = session.config
+        self._evaluator = NetworkEvaluator(session.game, config.network, config.evaluator)
+        self._results: dict[str, float] = {}  # of gate and suite, until the iteration is written
+        self._last_arrival = time.monotonic()
+
+    def close(self) -> None:
+        """Closes log and TensorBoard."""
+        self._metrics.close()
+
+    def phase(self, name: str) -> None:
+        """Says what the run is doing now."""
+        self._progress.phase(name)
+
+    def message(self, text: str) -> None:
+        """Shows a line that stays."""
+        self._progress.message(text)
+
+    def play(self, *, num_arrived: int) -> None:
+        """Shows the games so far; when none arrive for a while, says what is waited for."""
+        now = time.monotonic()
+        if num_arrived:
+            self._last_arrival = now
+            self._show_play()
+        elif now - self._last_arrival > QUIET_S:
+            self._last_arrival = now
+            self.message(self._what_is_awaited())
+
+    def step(self, metrics: StepMetrics) -> None:
+        """Shows an optimiser step."""
+        session = self._session
+        if session.trainer.num_steps % _STEPS_PER_UPDATE == 0:
+            self._progress.update(
+                steps=session.trainer.num_steps,
+                policy_loss=metrics.policy_loss,
+                value_loss=metrics.value_loss,
+                learning_rate=metrics.learning_rate,
+                minutes=session.clock.seconds() / 60,
+                fraction=session.progress_made(),
+            )
+
+    def gate(self, match: MatchResult | None, *, passed: bool) -> None:
+        """Shows the outcome of a gate; no match where the gate is off."""
+        self._results["gate/promoted"] = float(passed)
+        if match is None:
+            return
+        wins, draws, losses = match.total
+        self._results["gate/score"] = match.score
+        self._results["gate/draws"] = draws / len(match.games)
+        self._results["gate/distinct_games"] = match.num_distinct_games
+        text = (
+            f"{100 * match.score:.1f} % ({wins} won, {draws} drawn, {losses} lost;"
+            f" {match.num_distinct_games} distinct games),"
+            f" {'promoted' if passed else 'rejected'}"
+        )
+        self._progress.update(gate=text)
+        self.message(f"gate at step {self._session.trainer.num_steps}: {text}")
+
+    def suite(self, result: SuiteResult) -> None:
+        """Shows the scores of the best network on the position suite."""
+        assert result.raw_policy is not None, "a network player has a raw policy"
+        search, policy = result.choice.share, result.raw_policy.share
+        minutes = self._session.clock.seconds() / 60
+        self._results |= {"suite/search": search, "suite/policy": policy, "suite/minutes": minutes}
+        text = (
+            f"search {100 * search:.1f} %, policy {100 * policy:.1f} %"
+            f" of {result.choice.num_positions} positions"
+        )
+        self._progress.update(suite=text)
+        self.message(f"suite {result.suite} after {minutes:.1f} minutes: {text}")
+
+    def iteration(self) -> None:
+        """Writes the numbers of the iteration, a sample game and a picture."""
+        session = self._session
+        totals = session.totals
+        values = totals.game_facts() | totals.rates(session.pool.num_actors)
+        values |= session.learner.take_metrics() | session.learner.validate()
+        values |= self._results | self._state_of_the_run()
+        self._results = {}
+        self._metrics.scalars(session.trainer.num_steps, values)
+        if totals.records:
+            self._show_sample_game(totals.records[-1])
+
+    def _state_of_the_run(self) -> dict[str, float]:
+        session = self._session
+        buffer, step = session.learner.buffer, session.trainer.num_steps
+        megabyte = 2**20
+        values = {
+            "replay/window": buffer.window,
+            "replay/positions": buffer.positions_seen,
+            "replay/samples_per_position": buffer.samples_drawn / max(buffer.positions_seen, 1),
+            "selfplay/games": session.store.num_games,
+            "selfplay/weights_age": step - session.counters.best_step,
+            "selfplay/actor_restarts": session.pool.num_restarts,
+            "time/minutes": session.clock.seconds() / 60,
+            "time/iteration_s": time.monotonic() - session.iteration_started,
+            "memory/driver_mb": psutil.Process().memory_info().rss / megabyte,
+        }
+        actors = session.pool.resident_bytes()
+        return values | ({"memory/largest_actor_mb": max(actors) / megabyte} if actors else {})
+
+    def _show_play(self) -> None:
+        session = self._session
+        buffer, totals = session.learner.buffer, session.totals
+        rates = totals.rates(session.pool.num_actors)
+        self._progress.update(
+            iteration=session.counters.iteration,
+            games=session.store.num_games,
+            iteration_games=totals.num_games,
+            iteration_games_total=session.config.games_per_iteration,
+            positions=buffer.positions_seen,
+            window=buffer.window,
+            positions_per_s=rates["selfplay/positions_per_s"],
+            evaluations_per_s=rates["selfplay/evaluations_per_s"],
+            minutes=session.clock.seconds() / 60,
+            fraction=session.progress_made(),
+        )
+
+    def _what_is_awaited(self) -> str:
+        if self._session.learner.may_learn():
+            return "waiting for finished games: no actor has handed any over for a while"
+        buffer = self._session.learner.buffer
+        used = buffer.samples_drawn / max(buffer.positions_seen, 1)
+        bound = buffer.config.samples_per_position
+        return (
+            f"the trainer waits for new games: {buffer.positions_seen} positions were used"
+            f" {used:.2f} times each, the bound is replay.samples_per_position={bound:g}"
+        )
+
+    def _show_sample_game(self, record: GameRecord) -> None:
+        """Logs a game as text, and one of its positions with what network and search say of it."""
+        game, step = self._session.game, self._session.trainer.num_steps
+        actions = record.actions.tolist()
+        board, moves = game.render(replay(game, actions)[0]), format_moves(game, actions)
+        result = record.returns.tolist()
+        self._metrics.text(step, "games/sample", f"{moves}\n\n{board}\n\nreturns {result}")
+        learnt = np.flatnonzero(record.is_target)
+        if not learnt.size:
+            return
+        ply = int(learnt[learnt.size // 2])
+        state = replay(game, actions[:ply])
+        target = np.zeros(game.spec.num_actions, np.float32)
+        entries = slice(record.target_offsets[ply], record.target_offsets[ply + 1])
+        target[record.target_actions[entries]] = record.target_shares[entries]
+        pixels = draw_position(game, state, policy=self._policy(state), target=target)
+        self._metrics.image(step, "games/position", pixels)
+
+    def _policy(self, state: States) -> FloatArray:
+        """Returns the best network's policy [A] over the legal actions of one state [1]."""
+        self._evaluator.load_weights(self._session.best)
+        logits = self._evaluator.evaluate(state).prior_logits[0]
+        legal = self._session.game.legal_actions(state)[0]
+        weights = np.where(legal, np.exp(logits - logits[legal].max()), 0.0)
+        return np.asarray(weights / weights.sum(), dtype=np.float32)
