@@ -45,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0, 2 for wrong input (one line on standard error), 130 after Ctrl-C.
     """
+    # Threads that wait for work of torch's would otherwise spin and take the cores of the actors.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     words = list(sys.argv[1:] if argv is None else argv)
     command = words[0] if words and words[0] in COMMANDS else ""
     try:

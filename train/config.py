@@ -34,9 +34,11 @@ class GameConfig:
 class SuiteConfig:
     """The position suite that is run while training, to draw a curve of strength.
 
-    Attributes: file: a JSON file of positions, the name of a suite that comes with the project, or
-        null for none. every_minutes: minutes between two runs of the suite; it runs at the end of
-        an iteration. num_simulations: simulations per position of the search score.
+    Attributes:
+        file: a JSON file of positions, the name of a suite that comes with the project, or null for
+            none.
+        every_minutes: minutes between two runs of the suite; it runs at the end of an iteration.
+        num_simulations: simulations per position of the search score.
     """
 
     file: str | None
@@ -60,19 +62,30 @@ class SuiteConfig:
 class RunConfig:
     """Everything that decides a run.
 
-    Attributes: game: the game. network: the shape of the residual network. search: the constants of
-        PUCT and root noise. selfplay: how games are played and by how many actors. evaluator:
-        device and precision of the networks that play. replay: the window of positions that are
-        learnt from. train: optimiser and losses. gate: when a candidate becomes the best network.
-        suite: positions that measure strength while training. loop: `synchronous` (all cores play,
-        then all learn) or `asynchronous` (actors never wait for the trainer). games_per_iteration:
-        finished games between two gates; a checkpoint is written after each iteration. minutes:
-        stop after this wall time, null for no limit. games: stop after this many finished games in
-        total, null for no limit. steps: stop after this many optimiser steps in total, null for no
-        limit. target: stop when the search score of the suite reaches this share (0 to 1), null for
-        no target. run_dir: folder of the run, null for runs/<game>-<date>-<time>. seed: root of
-        every random stream of the run. keep_checkpoints: the newest checkpoints kept beside the
-        best.
+    Attributes:
+        game: the game.
+        network: the shape of the residual network.
+        search: the constants of PUCT and root noise.
+        selfplay: how games are played and by how many actors.
+        evaluator: device and precision of the networks that play.
+        replay: the window of positions that are learnt from.
+        train: optimiser and losses.
+        gate: when a candidate becomes the best network.
+        suite: positions that measure strength while training.
+        loop: `synchronous` (all cores play, then all learn) or `asynchronous` (actors never wait
+            for the trainer).
+        games_per_iteration: finished games between two gates; a checkpoint is written after each
+            iteration.
+        minutes: stop after this wall time, null for no limit.
+        games: stop at the end of the iteration that reaches this many finished games in total, null
+            for no limit.
+        steps: stop at the end of the iteration that reaches this many optimiser steps in total,
+            null for no limit.
+        target: stop when the search score of the suite reaches this share (0 to 1), null for no
+            target.
+        run_dir: folder of the run, null for runs/<game>-<date>-<time>.
+        seed: root of every random stream of the run.
+        keep_checkpoints: the newest checkpoints kept beside the best.
     """
 
     game: GameConfig

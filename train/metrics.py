@@ -17,9 +17,10 @@ class MetricsWriter:
     def __init__(self, run_dir: Path, *, first_step: int) -> None:
         """Opens both files for appending.
 
-        Args: run_dir: folder of the run. first_step: TensorBoard forgets what an earlier,
-            interrupted sitting logged from this step on, so that
-                curves do not run backwards after a resume.
+        Args:
+            run_dir: folder of the run.
+            first_step: TensorBoard forgets what an earlier, interrupted sitting logged from this
+                step on, so that curves do not run backwards after a resume.
         """
         self._writer = SummaryWriter(str(run_dir / "tensorboard"), purge_step=first_step)
         self._log = (run_dir / "log.jsonl").open("a", encoding="utf-8")

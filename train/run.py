@@ -36,6 +36,9 @@ class RunResult(NamedTuple):
 def run(config: RunConfig, *, run_dir: Path, resume: bool, progress: Progress) -> RunResult:
     """Trains until a limit is reached or Ctrl-C.
 
+    Limits on games and steps end the run with the iteration that reaches them; that on time, and
+    Ctrl-C, end its self-play at once.
+
     Args:
         config: everything that decides the run.
         run_dir: its folder; it exists.
@@ -73,7 +76,7 @@ def run(config: RunConfig, *, run_dir: Path, resume: bool, progress: Progress) -
 def play_then_learn(session: Session, reporter: Reporter) -> None:
     """All cores play the games of the iteration; then all learn as much as the new games allow."""
     reporter.phase("self-play")
-    while session.games_to_go() > 0 and session.stop_reason() is None:
+    while session.games_to_go() > 0 and not session.stop_rule.is_urgent():
         take_in(session, reporter, session.pool.collect(WAIT_S))
     take_in(session, reporter, session.pool.drain())
     reporter.phase("learning")
@@ -84,7 +87,7 @@ def play_then_learn(session: Session, reporter: Reporter) -> None:
 def play_while_learning(session: Session, reporter: Reporter) -> None:
     """Actors play all the time; the trainer steps whenever the bound on reuse allows it."""
     reporter.phase("self-play and learning")
-    while session.games_to_go() > 0 and session.stop_reason() is None:
+    while session.games_to_go() > 0 and not session.stop_rule.is_urgent():
         may_learn = session.learner.may_learn()
         take_in(session, reporter, session.pool.collect(0.0 if may_learn else WAIT_S))
         if may_learn:

@@ -51,9 +51,10 @@ def write_state(run_dir: Path, state: Mapping[str, Any]) -> None:
 
 
 def begin_sitting(run_dir: Path) -> int:
-    """Counts the times a process has worked on this run; the count is on the disk when this returns.
+    """Counts the processes that have worked on this run; on the disk when this returns.
 
-    Returns: The number of this sitting, from 0. Actors of different sittings use different random
+    Returns:
+        The number of this sitting, from 0. Actors of different sittings use different random
         streams.
     """
     path = run_dir / "sittings"

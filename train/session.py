@@ -244,7 +244,7 @@ class Session:
         )
 
     def _refill_buffer(self, *, num_games: int, buffer_state: dict[str, int]) -> None:
-        """Fills the window from the disk: as the checkpoint had it, then the games that came later."""
+        """Fills the window from the disk: as the checkpoint had it, then the games of later."""
         buffer, replay_config = self.learner.buffer, self.config.replay
         kept = self.store.newest(
             replay_config.window_size,

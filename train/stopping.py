@@ -38,8 +38,18 @@ class StopRule:
         shares = [done[name] / limit for name, limit in self._limits.items() if limit is not None]
         return min(max(shares), 1.0) if shares else None
 
+    def is_urgent(self) -> bool:
+        """Tells whether to stop within an iteration: Ctrl-C, or no time left.
+
+        The other limits wait for the end of the iteration, so that a run which stops at one and is
+        resumed equals a run that never stopped.
+        """
+        minutes = self._limits["minutes"]
+        is_late = minutes is not None and self._clock.seconds() >= 60 * minutes
+        return self.interrupted or is_late
+
     def reason(self, *, games: int, steps: int) -> str | None:
-        """Returns why the run is to end now, in words, or None."""
+        """Returns why the run is to end after this iteration, in words, or None."""
         if self.interrupted:
             return "interrupted"
         if self.target_reached:

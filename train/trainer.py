@@ -14,6 +14,7 @@ from alphago.games.game import GameSpec
 from alphago.network.evaluator import PRECISIONS, choose_precision
 from alphago.network.network import NetworkConfig, make_network, weights_of
 from alphago.types import FloatArray, Weights
+from selfplay.cpus import usable_cpus
 from train.losses import LossTerms, compute_losses
 from train.optimizers import (
     OPTIMIZERS,
@@ -54,7 +55,7 @@ class TrainerConfig:
         ema_decay: decay per step of the running average of the weights, which then plays; null to
             play with the weights themselves.
         precision: `fp32`, `bf16` (autocast) or `auto`: bf16 where the hardware has it.
-        num_threads: CPU threads of a step.
+        num_threads: CPU threads of a step; null for all usable ones.
     """
 
     batch_size: int
@@ -68,7 +69,7 @@ class TrainerConfig:
     gradient_clip: float | None
     ema_decay: float | None
     precision: str
-    num_threads: int
+    num_threads: int | None
 
     def __post_init__(self) -> None:
         """Checks the values."""
@@ -81,7 +82,12 @@ class TrainerConfig:
             check_config(f"train.{name}", value, value in choices, ", ".join(choices))
         # Batch norm cannot learn from one row.
         check_config("train.batch_size", self.batch_size, self.batch_size >= 2, "at least 2")
-        check_config("train.num_threads", self.num_threads, self.num_threads >= 1, "at least 1")
+        check_config(
+            "train.num_threads",
+            self.num_threads,
+            self.num_threads is None or self.num_threads >= 1,
+            "an integer of at least 1, or null",
+        )
         rate, clip, decay = self.learning_rate, self.gradient_clip, self.ema_decay
         check_config("train.learning_rate", rate, 0 < rate < math.inf, "a number above 0")
         check_config("train.momentum", self.momentum, 0 <= self.momentum < 1, "from 0 to below 1")
@@ -173,6 +179,7 @@ class Trainer:
         self.config = config
         self.num_steps = 0
         self._device = torch.device(device)
+        self._num_threads = config.num_threads or usable_cpus()
         self.precision = choose_precision(config.precision, self._device)
         self.network = make_network(spec, network_config, seed=seed).to(self._device).train()
         for weight in self.network.parameters():  # convolutions are faster with channels last
@@ -207,7 +214,7 @@ class Trainer:
         """
         rate = learning_rate(self.config, self.num_steps, progress=progress)
         buffers = [buffer.clone() for buffer in self.network.buffers()]
-        with torch_threads(self.config.num_threads), self._memory_errors():
+        with torch_threads(self._num_threads), self._memory_errors():
             self._optimizer.zero_grad(set_to_none=True)
             terms, values = self._losses(rows)
             torch.autograd.backward(terms.total)
@@ -242,7 +249,7 @@ class Trainer:
         answers = []
         self.network.eval()
         try:
-            with torch.no_grad(), torch_threads(self.config.num_threads), self._memory_errors():
+            with torch.no_grad(), torch_threads(self._num_threads), self._memory_errors():
                 for begin in range(0, len(rows.value_targets), self.config.batch_size):
                     part = rows.observations[begin : begin + self.config.batch_size]
                     answers.append(self._evaluate(part, tensors))
