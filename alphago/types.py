@@ -50,8 +50,9 @@ class Evaluator(Protocol):
     def evaluate(self, states: States) -> Evaluation:
         """Evaluates a batch.
 
-        Args: states: [B] rows of the game's state dtype. Rows of finished games may occur; their
-            answer is not used.
+        Args:
+            states: [B] rows of the game's state dtype. Rows of finished games may occur; their
+                answer is not used.
 
         Returns:
             Logits [B, A] and values [B] in the view of each row's player to move.

@@ -12,8 +12,10 @@ _COLDEST = 1e-3  # below this temperature the most visited action is certain
 def visit_probs(visit_counts: npt.NDArray[np.int32], temperature: float) -> npt.NDArray[np.float64]:
     """Turns visit counts into probabilities to play, proportional to counts ** (1 / temperature).
 
-    Args: visit_counts: int [B, A], at least one visit per row. temperature: 1 plays in proportion
-        to the visits, 0 the most visited (uniformly among equals).
+    Args:
+        visit_counts: int [B, A], at least one visit per row.
+        temperature: 1 plays in proportion to the visits, 0 the most visited (uniformly among
+            equals).
 
     Returns:
         float64 [B, A], each row sums to 1.

@@ -31,12 +31,15 @@ from alphago.types import (
 class SearchConfig:
     """The constants of the search.
 
-    Attributes: exploration_init: c of PUCT at few visits (AlphaZero: 1.25). exploration_base:
-        visits after which c starts to grow (AlphaZero: 19652). fpu_reduction: how far below the
-        node's value an untried action is assumed to be (KataGo: 0.2). root_fpu_reduction: the same
-        at the root (KataGo: 0 where the root has noise). noise_concentration: sum of the Dirichlet
-        parameters over the legal moves (AlphaGo Zero: 0.03 * 361 = 10.83). noise_weight: share of
-        noise in the priors of the root (AlphaGo Zero: 0.25).
+    Attributes:
+        exploration_init: c of PUCT at few visits (AlphaZero: 1.25).
+        exploration_base: visits after which c starts to grow (AlphaZero: 19652).
+        fpu_reduction: how far below the node's value an untried action is assumed to be (KataGo:
+            0.2).
+        root_fpu_reduction: the same at the root (KataGo: 0 where the root has noise).
+        noise_concentration: sum of the Dirichlet parameters over the legal moves (AlphaGo Zero:
+            0.03 * 361 = 10.83).
+        noise_weight: share of noise in the priors of the root (AlphaGo Zero: 0.25).
     """
 
     exploration_init: float
@@ -88,9 +91,14 @@ def run_search(
 ) -> SearchResult:
     """Searches one position per row.
 
-    Args: game: the rules. evaluator: the network. states: [B] positions, none over. config: the
-        constants. num_simulations: simulations per row beside the root's own evaluation; 0 asks for
-        the raw policy. rng: draws root noise; None for no noise (play and evaluation).
+    Args:
+        game: the rules.
+        evaluator: the network.
+        states: [B] positions, none over.
+        config: the constants.
+        num_simulations: simulations per row beside the root's own evaluation; 0 asks for the raw
+            policy.
+        rng: draws root noise; None for no noise (play and evaluation).
 
     Returns:
         The result of each row; with 0 simulations the policy target is the prior.
@@ -179,9 +187,12 @@ class BatchSearch:
     ) -> None:
         """Begins a new search in some rows; whatever they were searching is forgotten.
 
-        Args: rows: int [K], the rows. states: [K] their positions. num_simulations: int [K], their
-            budgets. root_noise: float32 [K, A] as `dirichlet_noise` draws it, or None; a row of
-            zeros means no noise.
+        Args:
+            rows: int [K], the rows.
+            states: [K] their positions.
+            num_simulations: int [K], their budgets.
+            root_noise: float32 [K, A] as `dirichlet_noise` draws it, or None; a row of zeros means
+                no noise.
 
         Raises:
             FinishedGameError: if a position is over.

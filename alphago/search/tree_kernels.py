@@ -246,7 +246,8 @@ def expand_and_back_up(
         noise_weights: float32 [B], 0 for no noise.
         remaining: int32 [B], evaluations left, the root's own included; lowered in place.
 
-    Returns: The first row whose evaluation cannot be used (not finite, or a value outside [-1, 1]),
+    Returns:
+        The first row whose evaluation cannot be used (not finite, or a value outside [-1, 1]),
         else NO_BAD_ROW.
     """
     for b in range(remaining.size):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -22,12 +21,20 @@ from train.targets import rows_from_records
 pytestmark = pytest.mark.slow
 
 NUM_KILLS = 20
-OPTIONS = (
-    "game=tic_tac_toe network=tiny selfplay.num_actors=2 selfplay.num_simulations=16"
-    " selfplay.fast_num_simulations=8 selfplay.num_games=16 games_per_iteration=40"
-    " gate.num_games=4 gate.num_simulations=8 gate.opening_plies=2 train.batch_size=32 minutes=60"
-).split()
-CREATED = re.compile(r"^run: ", re.MULTILINE)
+OPTIONS = [
+    "game=tic_tac_toe",
+    "network=tiny",
+    "selfplay.num_actors=2",
+    "selfplay.num_simulations=16",
+    "selfplay.fast_num_simulations=8",
+    "selfplay.num_games=16",
+    "games_per_iteration=40",
+    "gate.num_games=4",
+    "gate.num_simulations=8",
+    "gate.opening_plies=2",
+    "train.batch_size=32",
+    "minutes=60",
+]
 
 
 def alphago(*words: str, output: Path) -> subprocess.Popen[bytes]:
