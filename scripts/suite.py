@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alphago.errors import SuiteError
-from scripts.arguments import Parser, hint, parse_words, seed_from
+import configs
+from scripts.arguments import Parser, parse_words, seed_from
 from scripts.players import make_players, refuse_people
 
 if TYPE_CHECKING:
@@ -36,11 +36,10 @@ def main(argv: Sequence[str]) -> None:
     values = parse_words(arguments.words, allowed=("game", "seed"))
     seed = seed_from(values)
     refuse_people([arguments.player])
-    path = suite_path(arguments.file)
     game, players = make_players([arguments.player], game_name=values.get("game"), seed=seed)
     from eval.suites import load_suite, run_suite, suite_summary
 
-    result = run_suite(players[0], load_suite(game, path))
+    result = run_suite(players[0], load_suite(game, arguments.file))
     if arguments.json:
         print(json.dumps({"game": game.spec.name, **suite_summary(result)}))
         return
@@ -52,29 +51,8 @@ def main(argv: Sequence[str]) -> None:
 
 def shipped_suites() -> list[str]:
     """Returns the names of the suites that come with the project."""
-    return sorted(path.stem for path in _shipped_folder().glob("*.json"))
-
-
-def suite_path(text: str) -> Path:
-    """Returns the file of a suite: a file of the caller, or a suite that comes with the project.
-
-    Raises:
-        SuiteError: if it is neither.
-    """
-    shipped = shipped_suites()
-    if Path(text).is_file():
-        return Path(text).absolute()
-    if text in shipped:
-        return _shipped_folder() / f"{text}.json"
-    raise SuiteError(
-        f"{text}: no such file{hint(text, shipped)}; suites of the project: {', '.join(shipped)}"
-    )
-
-
-def _shipped_folder() -> Path:
-    import configs
-
-    return Path(configs.__file__).resolve().parent / "suites"
+    folder = Path(configs.__file__).resolve().parent / "suites"
+    return sorted(path.stem for path in folder.glob("*.json"))
 
 
 def _describe(accuracy: "Accuracy") -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from scripts.arguments import Parser
 from scripts.run_folder import check_unused, make_run_folder
-from scripts.suite import suite_path
 
 if TYPE_CHECKING:
     from train.config import RunConfig
@@ -98,7 +97,8 @@ def prepare(run_config: "RunConfig") -> "RunConfig":
     """Checks what a run needs of this machine before anything starts.
 
     Returns:
-        The configuration with the position suite's file in place of its name.
+        The configuration, in which the file of a suite is absolute: the run may be resumed from
+        another folder.
 
     Raises:
         SuiteError: if the position suite cannot be read.
@@ -109,13 +109,14 @@ def prepare(run_config: "RunConfig") -> "RunConfig":
     from eval.suites import load_suite
 
     choose_device(run_config.evaluator.device)
-    if run_config.suite.file is None:
+    file = run_config.suite.file
+    if file is None:
         return run_config
-    path = suite_path(run_config.suite.file)
-    load_suite(make_game(run_config.game.name), path)
-    return dataclasses.replace(
-        run_config, suite=dataclasses.replace(run_config.suite, file=str(path))
-    )
+    load_suite(make_game(run_config.game.name), file)
+    if not Path(file).is_file():
+        return run_config  # the name of a suite that comes with the project
+    suite = dataclasses.replace(run_config.suite, file=str(Path(file).absolute()))
+    return dataclasses.replace(run_config, suite=suite)
 
 
 def start(run_config: "RunConfig") -> None:

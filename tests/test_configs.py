@@ -9,7 +9,7 @@ from alphago.games import GAME_NAMES, make_game
 from eval.suites import load_suite
 from scripts.composition import compose_config, flatten, to_run_config
 from scripts.overrides import CONFIG_FOLDER, GROUPS, group_options, leaf_types
-from scripts.suite import shipped_suites, suite_path
+from scripts.suite import shipped_suites
 
 OPTIONS = [(group, option) for group in GROUPS for option in group_options(group)]
 YAML_FILES = sorted(CONFIG_FOLDER.rglob("*.yaml"))
@@ -35,7 +35,7 @@ def test_every_game_has_a_config_and_a_suite_it_can_play(name: str) -> None:
     config = to_run_config(compose_config([f"game={name}"]))
     assert config.game.name == name
     if config.suite.file is not None:
-        load_suite(make_game(name), suite_path(config.suite.file))
+        load_suite(make_game(name), config.suite.file)
 
 
 def test_connect_four_suite_comes_with_the_project() -> None:

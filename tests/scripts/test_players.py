@@ -94,7 +94,7 @@ def test_same_seed_same_game(
         (["match", "random", "minimax", "game=chess"], ["'chess'", "connect_four"]),
         (["match", "random", "human", "game=tic_tac_toe"], ["human", "alphago play"]),
         (["suite", "random"], ["FILE"]),
-        (["suite", "random", "connect_fuor", "game=connect_four"], ["nearest: connect_four"]),
+        (["suite", "random", "connect_fuor", "game=connect_four"], ["did you mean connect_four"]),
         (["suite", "random", "connect_four"], ["which game?"]),
         (["suite", "random", "connect_four", "game=tic_tac_toe"], ["position 1"]),
         (["suite", "human", "connect_four", "game=connect_four"], ["human"]),

@@ -188,3 +188,15 @@ def test_suite_of_a_run_shows_search_and_raw_policy(
     assert result["raw_policy"]["num_positions"] == 2
     assert main(["suite", f"{finished}:simulations=200", str(file)]) == 0
     assert "100.0% (2 of 2), 95 % interval" in capsys.readouterr().out
+
+
+def test_suite_file_of_a_run_is_found_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    positions = [{"moves": "0 3 1 4", "best": ["2"]}]
+    Path("wins.json").write_text(json.dumps({"positions": positions}), encoding="utf-8")
+    assert main(["train", *TINY, "run_dir=run", "suite.file=wins.json"]) == 0
+    monkeypatch.chdir("/")
+    assert main(["resume", str(tmp_path / "run"), "games=16"]) == 0
+    assert "suite wins" in capsys.readouterr().err
