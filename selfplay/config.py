@@ -13,19 +13,25 @@ _SHARE = "a number from 0 to 1"
 class SelfPlayConfig:
     """How games are played.
 
-    Attributes: mode: `ray` (actor processes) or `inline` (in this process, equal bit for bit for
-        equal seeds). num_actors: actor processes; null for one per usable CPU. num_games: games
-        that one actor plays in lockstep; the batch of its network. num_simulations: simulations of
-        a full search (AlphaGo Zero: 1600). fast_num_simulations: simulations of a fast search,
-        which has no noise and gives no policy target. full_search_probability: share of moves with
-        a full search; 1 turns fast searches off (KataGo: 0.25). temperature_early: temperature of
-        the first moves (AlphaGo Zero: 1). temperature_late: temperature of all later moves (AlphaGo
-        Zero: 0). temperature_moves: number of moves of a game that use `temperature_early` (AlphaGo
-        Zero: 30). random_opening_probability: share of games that start with random moves.
-        random_opening_plies: such a game starts with 1 to this many random moves. games_per_call:
-        finished games after which an actor hands its records over. max_in_flight: calls an actor
-        may have open, the bound on records nobody has fetched yet. max_restarts: dead actors
-        replaced in one run before it ends.
+    Attributes:
+        mode: `ray` (actor processes) or `inline` (in this process, equal bit for bit for equal
+            seeds).
+        num_actors: actor processes; null for one per usable CPU.
+        num_games: games that one actor plays in lockstep; the batch of its network.
+        num_simulations: simulations of a full search (AlphaGo Zero: 1600).
+        fast_num_simulations: simulations of a fast search, which has no noise and gives no policy
+            target.
+        full_search_probability: share of moves with a full search; 1 turns fast searches off
+            (KataGo: 0.25).
+        temperature_early: temperature of the first moves (AlphaGo Zero: 1).
+        temperature_late: temperature of all later moves (AlphaGo Zero: 0).
+        temperature_moves: number of moves of a game that use `temperature_early` (AlphaGo Zero:
+            30).
+        random_opening_probability: share of games that start with random moves.
+        random_opening_plies: such a game starts with 1 to this many random moves.
+        games_per_call: finished games after which an actor hands its records over.
+        max_in_flight: calls an actor may have open, the bound on records nobody has fetched yet.
+        max_restarts: dead actors replaced in one run before it ends.
     """
 
     mode: str

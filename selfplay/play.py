@@ -47,12 +47,16 @@ class PlayReport(NamedTuple):
 class GameInProgress:
     """One unfinished game of a row: its random stream and what its record will hold.
 
-    Attributes: index: number of the game within its actor. network_version: version of the network
-        that began it. rng: the game's own stream; decides noise, kinds of search and moves.
-        actions: actions so far. is_full_search: kind of the running search. targets: for each
-        action the policy target as (actions, shares), None where it is no training target.
+    Attributes:
+        index: number of the game within its actor.
+        network_version: version of the network that began it.
+        rng: the game's own stream; decides noise, kinds of search and moves.
+        actions: actions so far.
+        is_full_search: kind of the running search.
+        targets: for each action the policy target as (actions, shares), None where it is no
+            training target.
         root_values: for each action the search's value, view of the player who moved; 0 for random
-        opening moves.
+            opening moves.
     """
 
     index: int

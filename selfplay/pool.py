@@ -31,8 +31,12 @@ class SelfPlayPool(Protocol):
         """Keeps every actor busy and returns the reports that arrive within the time."""
         ...
 
-    def drain(self) -> list[PlayReport]:
-        """Waits until no actor is playing and returns the last reports."""
+    def drain(self, timeout_s: float) -> list[PlayReport]:
+        """Returns the reports that arrive within the time, without making an actor go on."""
+        ...
+
+    def is_busy(self) -> bool:
+        """Tells whether an actor is playing or its report was not fetched yet."""
         ...
 
     def map(
@@ -73,9 +77,14 @@ class InlinePool:
         del timeout_s  # a clock would make equal seeds give unequal runs
         return [self._actor.play(self._games_per_call)]
 
-    def drain(self) -> list[PlayReport]:
+    def drain(self, timeout_s: float) -> list[PlayReport]:
         """Returns nothing: between two calls nothing is playing."""
+        del timeout_s
         return []
+
+    def is_busy(self) -> bool:
+        """Returns False: between two calls nothing is playing."""
+        return False
 
     def map(
         self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
@@ -110,9 +119,11 @@ class RayPool:
     def __init__(self, setup: ActorSetup, *, num_actors: int, first_actor: int) -> None:
         """Starts the actors.
 
-        Args: setup: what all actors share. num_actors: how many. first_actor: number of the first;
-            a resumed run passes one that no earlier actor of the run had, so that no
-                random stream is used twice.
+        Args:
+            setup: what all actors share.
+            num_actors: how many.
+            first_actor: number of the first; a resumed run passes one that no earlier actor of the
+                run had, so that no random stream is used twice.
         """
         self.num_actors = num_actors
         self.num_restarts = 0
@@ -140,12 +151,13 @@ class RayPool:
                 self._calls[call] = position
         return self._fetch(timeout_s)
 
-    def drain(self) -> list[PlayReport]:
-        """Waits until no actor is playing and returns the last reports."""
-        reports = []
-        while self._calls:
-            reports += self._fetch(timeout_s=None)
-        return reports
+    def drain(self, timeout_s: float) -> list[PlayReport]:
+        """Returns the reports that arrive within the time, without making an actor go on."""
+        return self._fetch(timeout_s) if self._calls else []
+
+    def is_busy(self) -> bool:
+        """Tells whether an actor is playing or its report was not fetched yet."""
+        return bool(self._calls)
 
     def map(
         self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
@@ -192,7 +204,7 @@ class RayPool:
         version, reference = self._weights
         self._calls[self._actors[position].set_weights.remote(version, reference)] = position
 
-    def _fetch(self, timeout_s: float | None) -> list[PlayReport]:
+    def _fetch(self, timeout_s: float) -> list[PlayReport]:
         """Returns the reports of the calls that end within the time; replaces actors found dead."""
         ready, _ = ray.wait(list(self._calls), num_returns=1, timeout=timeout_s)
         if ready:

@@ -3,6 +3,7 @@
 `run` is the picture of AlphaGo Zero's pipeline in code; everything it calls is one stage of it.
 """
 
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,17 +53,19 @@ def run(config: RunConfig, *, run_dir: Path, resume: bool, progress: Progress) -
         CheckpointError: if the folder cannot be used or resumed.
         TrainingError: if learning cannot go on; the last checkpoint is sound.
     """
-    with progress, open_session(config, run_dir, resume=resume) as session:
-        reporter = Reporter(session, run_dir, progress)
-        play_and_learn = PLAY_AND_LEARN[config.loop]
-        with stop_on_signal(session.stop_rule, notify=progress.message):
-            while session.stop_reason() is None:
-                session.begin_iteration()
-                play_and_learn(session, reporter)
-                promote_if_better(session, reporter)
-                measure(session, reporter)
-                session.save()
-        reporter.close()
+    play_and_learn = PLAY_AND_LEARN[config.loop]
+    with (
+        progress,
+        open_session(config, run_dir, resume=resume) as session,
+        closing(Reporter(session, run_dir, progress)) as reporter,
+        stop_on_signal(session.stop_rule, notify=progress.message),
+    ):
+        while session.stop_reason() is None:
+            session.begin_iteration()
+            play_and_learn(session, reporter)
+            promote_if_better(session, reporter)
+            measure(session, reporter)
+            session.save()
         return RunResult(
             run_dir=run_dir,
             step=session.trainer.num_steps,
@@ -78,7 +81,8 @@ def play_then_learn(session: Session, reporter: Reporter) -> None:
     reporter.phase("self-play")
     while session.games_to_go() > 0 and not session.stop_rule.is_urgent():
         take_in(session, reporter, session.pool.collect(WAIT_S))
-    take_in(session, reporter, session.pool.drain())
+    while session.pool.is_busy() and not session.stop_rule.interrupted:
+        take_in(session, reporter, session.pool.drain(WAIT_S))
     reporter.phase("learning")
     while session.learner.may_learn() and not session.stop_rule.interrupted:
         learn_step(session, reporter)
