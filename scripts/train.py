@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import math
 import shlex
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -142,7 +144,16 @@ def run_and_report(run_config: "RunConfig", *, folder: Path, resume: bool) -> No
     print(
         f"stopped: {result.stopped_because}, after {result.minutes:.1f} minutes,"
         f" {result.num_games} games and {result.step} steps; best network: {result.best}\n"
-        f"play it:   alphago play {name}\n"
-        f"go on:     alphago resume {name} minutes={math.ceil(result.minutes) + 5}\n"
-        f"watch it:  tensorboard --logdir {name}"
+        f"play it:   {program('alphago')} play {name}\n"
+        f"go on:     {program('alphago')} resume {name} minutes={math.ceil(result.minutes) + 5}\n"
+        f"watch it:  {program('tensorboard')} --logdir {name}"
     )
+
+
+def program(name: str) -> str:
+    """Returns how a program of this environment is called from here, active or not."""
+    if shutil.which(name):
+        return name
+    path = Path(sys.executable).parent / name
+    inside = path.is_relative_to(Path.cwd())
+    return shlex.quote(str(path.relative_to(Path.cwd()) if inside else path))

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from scripts.main import main
+from scripts.train import program
 from tests.scripts.tiny_run import TINY
 
 
@@ -200,3 +201,19 @@ def test_suite_file_of_a_run_is_found_from_any_folder(
     monkeypatch.chdir("/")
     assert main(["resume", str(tmp_path / "run"), "games=16"]) == 0
     assert "suite wins" in capsys.readouterr().err
+
+
+def test_commands_shown_work_without_an_active_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / ".venv" / "bin" / "alphago"
+    tool.parent.mkdir(parents=True)
+    tool.touch(mode=0o755)
+    monkeypatch.setattr("sys.executable", str(tool.with_name("python")))
+    monkeypatch.setenv("PATH", "/usr/bin")
+    monkeypatch.chdir(tmp_path)
+    assert program("alphago") == ".venv/bin/alphago"
+    monkeypatch.chdir("/")
+    assert program("alphago") == str(tool.relative_to("/"))
+    monkeypatch.setenv("PATH", str(tool.parent))
+    assert program("alphago") == "alphago"
