@@ -5,6 +5,7 @@ move and starts the next search at once; a game that ends is replaced by a new o
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -66,6 +67,23 @@ class GameInProgress:
     is_full_search: bool = True
     targets: list[tuple[list[int], list[float]] | None] = field(default_factory=list)
     root_values: list[float] = field(default_factory=list)
+
+
+def without_finished(snapshot: dict[str, Any], records: Iterable[GameRecord]) -> dict[str, Any]:
+    """Returns a snapshot without the games that its actor finished after it was taken.
+
+    A killed run may have stored games later than its last checkpoint. Gone on with, they would be
+    played again, and stored a second time.
+
+    Args:
+        snapshot: as `SelfPlay.snapshot` returned it.
+        records: games stored since then, of this actor and of others.
+    """
+    numbers = {int(record.seed[2]) for record in records if record.seed[1] == snapshot["actor"]}
+    return snapshot | {
+        "num_games_begun": max(snapshot["num_games_begun"], max(numbers, default=-1) + 1),
+        "games": [game for game in snapshot["games"] if game["index"] not in numbers],
+    }
 
 
 class SelfPlay:
@@ -154,13 +172,17 @@ class SelfPlay:
                     "root_values": game.root_values,
                 }
             )
-        return {"num_games_begun": self._num_games_begun, "games": games}
+        return {"actor": self._actor, "num_games_begun": self._num_games_begun, "games": games}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Goes on with the unfinished games of a snapshot."""
+        """Goes on with the unfinished games of a snapshot, as the actor that played them.
+
+        Games for which there is no row are dropped; rows without a game begin new ones.
+        """
+        self._actor = snapshot["actor"]
         self._num_games_begun = snapshot["num_games_begun"]
         self._games = []
-        for row, saved in enumerate(snapshot["games"]):
+        for row, saved in enumerate(snapshot["games"][: self._config.num_games]):
             rng = np.random.default_rng()
             rng.bit_generator.state = saved["rng"]
             targets = [
@@ -181,8 +203,7 @@ class SelfPlay:
 
     def _begin_or_restart(self) -> None:
         rows = np.arange(self._config.num_games)
-        if not self._games:
-            self._games = [self._begin_game(int(row)) for row in rows]
+        self._games += [self._begin_game(int(row)) for row in rows[len(self._games) :]]
         if self._searches_are_stale:
             self._start_searches(rows)
             self._searches_are_stale = False

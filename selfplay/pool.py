@@ -61,12 +61,12 @@ class SelfPlayPool(Protocol):
 class InlinePool:
     """One actor in this process. Runs with equal seeds are equal bit for bit."""
 
-    def __init__(self, setup: ActorSetup) -> None:
-        """Builds the actor."""
+    def __init__(self, setup: ActorSetup, *, actor: int) -> None:
+        """Builds the actor; `restore` makes it the one of the snapshot."""
         self.num_actors = 1
         self.num_restarts = 0
         self._games_per_call = setup.selfplay.games_per_call
-        self._actor = SelfPlayActor(setup, actor=0)
+        self._actor = SelfPlayActor(setup, actor=actor)
 
     def publish(self, version: int, weights: Weights) -> None:
         """Gives the actor the weights to play with from now on."""

@@ -18,9 +18,9 @@ from alphago.types import Weights
 from eval.suites import load_suite
 from selfplay.actors import ActorSetup
 from selfplay.cpus import usable_cpus
-from selfplay.play import PlayReport
+from selfplay.play import PlayReport, without_finished
 from selfplay.pool import InlinePool, RayPool
-from selfplay.records import RecordStore
+from selfplay.records import GameRecord, RecordStore
 from train.checkpoint import (
     Checkpoint,
     newest_checkpoint,
@@ -48,7 +48,10 @@ from train.trainer import Trainer
 logger = logging.getLogger(__name__)
 
 ACTORS_PER_SITTING = 100_000  # actors of different sittings never share a random stream
-_SAMPLING_STREAM = 2**32  # apart from the streams of the actors, whose numbers are smaller
+# Spawn keys keep these streams apart from those of the games, which are named by plain entropy. A
+# large number in the entropy would not: numpy cuts it into words, and [1, 2**32] is [1, 0, 1].
+_SAMPLING_KEY = 1
+_GATE_KEY = 2
 
 
 @dataclass
@@ -99,7 +102,9 @@ class Session:
             self.store,
             ReplayBuffer(self.game.spec, config.replay),
             self.trainer,
-            rng=np.random.default_rng([config.seed, _SAMPLING_STREAM]),
+            rng=np.random.default_rng(
+                np.random.SeedSequence(config.seed, spawn_key=(_SAMPLING_KEY,))
+            ),
         )
         self.suite = None if config.suite.file is None else load_suite(self.game, config.suite.file)
         self.best: Weights = self.trainer.play_weights()
@@ -120,9 +125,10 @@ class Session:
         self.best = checkpoint.best_weights
         self.best_checkpoint = state["best_checkpoint"]
         self._candidate_step = self.trainer.num_steps
-        self._refill_buffer(num_games=state["num_games"], buffer_state=state["buffer"])
+        later = list(self.store.since(state["num_games"]))
+        self._refill_buffer(num_games=state["num_games"], buffer_state=state["buffer"], later=later)
         if state["selfplay"] is not None and isinstance(self.pool, InlinePool):
-            self.pool.restore(state["selfplay"])
+            self.pool.restore(without_finished(state["selfplay"], later))
         self._set_limits()
 
     def close(self) -> None:
@@ -148,7 +154,7 @@ class Session:
     def seed_of_iteration(self) -> int:
         """Returns a seed for gate games: different in each iteration, equal after a resume."""
         seeds = np.random.SeedSequence(
-            [self.config.seed, _SAMPLING_STREAM + 1, self.counters.iteration]
+            self.config.seed, spawn_key=(_GATE_KEY, self.counters.iteration)
         )
         return int(seeds.generate_state(1)[0])
 
@@ -243,7 +249,9 @@ class Session:
             minutes=config.minutes, games=config.games, steps=config.steps, clock=self.clock
         )
 
-    def _refill_buffer(self, *, num_games: int, buffer_state: dict[str, int]) -> None:
+    def _refill_buffer(
+        self, *, num_games: int, buffer_state: dict[str, int], later: Sequence[GameRecord]
+    ) -> None:
         """Fills the window from the disk: as the checkpoint had it, then the games of later."""
         buffer, replay_config = self.learner.buffer, self.config.replay
         kept = self.store.newest(
@@ -253,20 +261,21 @@ class Session:
         )
         buffer.append_games(self.game, kept)
         buffer.load_state_dict(buffer_state)
-        buffer.append_games(self.game, self.store.since(num_games))
+        buffer.append_games(self.game, later)
 
 
 def make_pool(setup: ActorSetup, *, sitting: int) -> InlinePool | RayPool:
     """Starts the actors that the configuration asks for."""
+    first_actor = sitting * ACTORS_PER_SITTING
     if setup.selfplay.mode == "inline":
-        return InlinePool(setup)
+        return InlinePool(setup, actor=first_actor)
     available = usable_cpus()
     num_actors = setup.selfplay.num_actors or available
     if num_actors > available:
         logger.warning(
             "selfplay.num_actors=%d on %d usable CPUs: the actors share them", num_actors, available
         )
-    return RayPool(setup, num_actors=num_actors, first_actor=sitting * ACTORS_PER_SITTING)
+    return RayPool(setup, num_actors=num_actors, first_actor=first_actor)
 
 
 @contextmanager
