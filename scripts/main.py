@@ -33,7 +33,7 @@ commands:
 
 examples:
   alphago train game=tic_tac_toe minutes=3
-  alphago play random --game connect_four"""
+  alphago play random game=connect_four"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scripts.arguments import Parser, parse_words, read_number, seed_from
 from scripts.players import make_players, refuse_people
+from scripts.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from eval.matches import MatchResult, Tally
@@ -60,7 +61,8 @@ def main(argv: Sequence[str]) -> None:
     from eval.openings import paired_openings
 
     openings = paired_openings(game, num_pairs=num_games // 2, num_plies=num_plies, seed=seed)
-    result = play_match(game, players[0], players[1], openings=openings)
+    with progress_bar("games") as progress:
+        result = play_match(game, players[0], players[1], openings=openings, progress=progress)
     if arguments.json:
         print(json.dumps({"game": game.spec.name, **match_summary(result)}))
     else:

@@ -3,8 +3,10 @@
 import sys
 from collections.abc import Sequence
 
-from scripts.arguments import Parser, seed_from
+from scripts.arguments import CommandLineError, Parser, parse_words, seed_from
 from scripts.players import make_players
+
+SIDES = ("first", "second")
 
 
 def main(argv: Sequence[str]) -> None:
@@ -17,19 +19,29 @@ def main(argv: Sequence[str]) -> None:
         ),
         examples=(
             "alphago play runs/first:simulations=200",
-            "alphago play alphabeta:depth=6 --game connect_four --second",
+            "alphago play alphabeta:depth=6 game=connect_four side=second",
         ),
-        usage="PLAYER [--game GAME] [--first | --second] [--seed N]",
+        usage="PLAYER [game=GAME] [side=first|second] [seed=N]",
     )
     parser.add_argument("player", metavar="PLAYER", help="KIND_OR_PATH[:key=value,...]")
-    parser.add_argument("--game", help="the game; a run or checkpoint knows its own")
-    seats = parser.add_mutually_exclusive_group()
-    seats.add_argument("--first", action="store_true", help="you move first (the default)")
-    seats.add_argument("--second", action="store_true", help="you move second")
-    parser.add_argument("--seed", default="0", help="decides the player's random choices")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        default=[],
+        metavar="key=value",
+        help="game (a run or checkpoint knows its own), side (yours, first by default), seed",
+    )
     arguments = parser.parse(argv)
-    seed = seed_from({"seed": arguments.seed})
-    _play(arguments.player, game_name=arguments.game, second=arguments.second, seed=seed)
+    values = parse_words(arguments.words, allowed=("game", "side", "seed"))
+    side = values.get("side", SIDES[0])
+    if side not in SIDES:
+        raise CommandLineError(f"side: got {side!r}, allowed: {' or '.join(SIDES)}")
+    _play(
+        arguments.player,
+        game_name=values.get("game"),
+        second=side == SIDES[1],
+        seed=seed_from(values),
+    )
 
 
 def _play(text: str, *, game_name: str | None, second: bool, seed: int) -> None:

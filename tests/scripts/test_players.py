@@ -26,7 +26,7 @@ def test_wrong_lines_are_asked_again_and_quit_ends(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = "x\n\n99\n0\n4\n4 4\nq\n"
-    out = play(["random", "--game", "connect_four"], lines, monkeypatch, capsys)
+    out = play(["random", "game=connect_four"], lines, monkeypatch, capsys)
     assert out.count("Your move (1 2 3 4 5 6 7") == 7
     assert "1 2 3 4 5 6 7\n" in out  # the columns are named under the board
     assert "undo" in out  # an empty line shows the help
@@ -35,14 +35,14 @@ def test_wrong_lines_are_asked_again_and_quit_ends(
 def test_end_of_input_ends_the_game(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = play(["random", "--game", "tic_tac_toe"], "", monkeypatch, capsys)
+    out = play(["random", "game=tic_tac_toe"], "", monkeypatch, capsys)
     assert out.endswith("Goodbye: the input ended.\n")
 
 
 def test_player_moves_first_when_the_person_is_second(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = play(["minimax", "--game", "tic_tac_toe", "--second"], "q\n", monkeypatch, capsys)
+    out = play(["minimax", "game=tic_tac_toe", "side=second"], "q\n", monkeypatch, capsys)
     assert out.startswith("tic_tac_toe, you move second, against minimax\nminimax")
     assert out.count("X") == 1
 
@@ -50,7 +50,7 @@ def test_player_moves_first_when_the_person_is_second(
 def test_undo_takes_back_a_move(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = play(["random", "--game", "tic_tac_toe"], "4\nundo\nq\n", monkeypatch, capsys)
+    out = play(["random", "game=tic_tac_toe"], "4\nundo\nq\n", monkeypatch, capsys)
     assert out.count("Your move (0 1 2 3 4 5 6 7 8") == 2
 
 
@@ -58,7 +58,7 @@ def test_whole_game_ends_with_its_result(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     every_move = "\n".join("012345678") + "\n"
-    out = play(["human", "--game", "tic_tac_toe"], every_move, monkeypatch, capsys)
+    out = play(["human", "game=tic_tac_toe"], every_move, monkeypatch, capsys)
     # The moves go to the two people in turn: X takes 0 2 4 6 and has the diagonal 2 4 6.
     assert out.splitlines()[-1] == "result: you won as player 1"
 
@@ -66,7 +66,7 @@ def test_whole_game_ends_with_its_result(
 def test_same_seed_same_game(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["random", "--game", "connect_four", "--seed", "5"]
+    words = ["random", "game=connect_four", "seed=5"]
     first, second = (play(words, "4\n4\nq\n", monkeypatch, capsys) for _ in range(2))
     assert first == second
 
@@ -76,13 +76,13 @@ def test_same_seed_same_game(
     [
         (["play"], ["PLAYER"]),
         (["play", "random"], ["which game?", "connect_four"]),
-        (["play", "random", "--game", "go"], ["'go'", "tic_tac_toe"]),
-        (["play", "random", "--game", "tic_tac"], ["nearest: tic_tac_toe"]),
-        (["play", "randm", "--game", "tic_tac_toe"], ["randm", "random"]),
-        (["play", "alphabeta:dept=3", "--game", "tic_tac_toe"], ["dept", "depth"]),
-        (["play", "random", "--first", "--second"], ["--second", "--first"]),
-        (["play", "random", "--game", "tic_tac_toe", "--seed", "-1"], ["seed", "'-1'"]),
-        (["play", "random", "--gme", "tic_tac_toe"], ["--gme", "--game"]),
+        (["play", "random", "game=go"], ["'go'", "tic_tac_toe"]),
+        (["play", "random", "game=tic_tac"], ["nearest: tic_tac_toe"]),
+        (["play", "randm", "game=tic_tac_toe"], ["randm", "random"]),
+        (["play", "alphabeta:dept=3", "game=tic_tac_toe"], ["dept", "depth"]),
+        (["play", "random", "side=third"], ["side", "first or second"]),
+        (["play", "random", "game=tic_tac_toe", "seed=-1"], ["seed", "'-1'"]),
+        (["play", "random", "gme=tic_tac_toe"], ["gme", "game"]),
         (["play", "nowhere/run"], ["nowhere/run"]),
         (["match", "random"], ["B"]),
         (["match", "random", "minimax", "gams=3"], ["gams", "nearest: games"]),
