@@ -1,0 +1,207 @@
+"""The documents keep their word: links lead somewhere, commands parse, tables match the code."""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from omegaconf import DictConfig
+
+from alphago.games import GAME_NAMES, make_game
+from alphago.players.text import KINDS, make_player, split_text
+from scripts import composition
+from scripts.main import COMMANDS, main
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("alphago", "configs", "eval", "scripts", "selfplay", "tests", "train")
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *(path for name in FOLDERS for path in (ROOT / name).rglob("*.md"))]
+)
+PACKAGES = sorted(
+    path.parent
+    for name in FOLDERS
+    if name not in ("configs", "tests")
+    for path in (ROOT / name).rglob("__init__.py")
+)
+TAG = re.compile(r"[a-z]+/[a-z0-9_]+")
+PLAYER_KEYS = {"simulations", "step"}  # of the folder of a run or a checkpoint
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def code_lines(path: Path) -> list[str]:
+    """Returns the lines of a document's code blocks."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def prose(path: Path) -> str:
+    """Returns a document without its code blocks."""
+    return re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def anchors(path: Path) -> set[str]:
+    """Returns what GitHub makes of a document's headings."""
+    headings = re.findall(r"^#+ (.*)$", prose(path), re.M)
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
+
+
+def first_cells(path: Path) -> list[str]:
+    """Returns the code that begins a row of a document's tables."""
+    return re.findall(r"^\| `([^`]+)`[^|]*\|", path.read_text(encoding="utf-8"), re.M)
+
+
+def test_every_package_has_a_readme() -> None:
+    missing = [name_of(folder) for folder in PACKAGES if not (folder / "README.md").is_file()]
+    assert missing == []
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "configs/README.md"):
+        assert ROOT / name in DOCUMENTS
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_every_link_leads_somewhere(path: Path) -> None:
+    for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", prose(path)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        linked = (path.parent / file).resolve() if file else path
+        assert linked.exists(), target
+        if anchor:
+            assert anchor in anchors(linked), target
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=name_of)
+def test_readme_of_a_package_lists_its_modules(folder: Path) -> None:
+    listed = [cell for cell in first_cells(folder / "README.md") if re.fullmatch(r"\w+\.py", cell)]
+    modules = {path.name for path in folder.glob("*.py")} - {"__init__.py"}
+    assert sorted(listed) == sorted(modules)
+
+
+def test_paths_in_code_spans_exist() -> None:
+    for path in DOCUMENTS:
+        for text in re.findall(r"`((?:\w+/)+[\w.]*\.(?:py|yaml|json|md))`", prose(path)):
+            assert (ROOT / text).is_file() or (path.parent / text).is_file(), f"{path}: {text}"
+
+
+# --- commands ---
+
+
+def commands(path: Path) -> Iterator[list[str]]:
+    """Yields the words after `alphago` of every such line, `make train` with its options too."""
+    for line in code_lines(path):
+        words = shlex.split(line, comments=True)
+        program = words[0].rpartition("/")[2] if words else ""
+        if program == "alphago":
+            yield words[1:]
+        if words[:2] == ["make", "train"]:
+            options = [word.removeprefix("ARGS=") for word in words[2:]]
+            yield ["train", *shlex.split(" ".join(options))]
+
+
+COMMAND_LINES = [words for path in DOCUMENTS for words in commands(path)]
+
+
+class Stopped(Exception):
+    """The command line was understood; the players are not to play."""
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Takes the working half out of every sub-command; returns what would have been done."""
+    done: list[str] = []
+
+    def make_players(texts: list[str], *, game_name: str | None, seed: int) -> None:
+        for text in texts:
+            check_player(text, game_name=game_name)
+        done.append("players")
+        raise Stopped
+
+    def default_config(folder: Path) -> DictConfig:
+        assert folder.parts[0] == "runs"
+        return composition.compose_config(["minutes=null", "games=1"])
+
+    for command in ("play", "match", "suite"):
+        monkeypatch.setattr(f"scripts.{command}.make_players", make_players)
+    for command in ("train", "resume"):
+        monkeypatch.setattr(f"scripts.{command}.prepare", lambda config: config)
+    monkeypatch.setattr("scripts.train.check_unused", lambda folder: None)
+    monkeypatch.setattr("scripts.train.start", lambda config: done.append("train"))
+    monkeypatch.setattr("scripts.resume.check_is_run", lambda folder: None)
+    monkeypatch.setattr("scripts.composition.load_run_config", default_config)
+    monkeypatch.setattr(
+        "scripts.resume.run_and_report", lambda config, **where: done.append("resume")
+    )
+    monkeypatch.setattr("scripts.bench.measure", lambda config, **how: done.append("bench"))
+    monkeypatch.setattr("scripts.bench.describe", lambda results: "")
+    return done
+
+
+def check_player(text: str, *, game_name: str | None) -> None:
+    """Makes a player of a kind; of a folder, which is not there, only the form is checked."""
+    subject, options = split_text(text)
+    if subject in KINDS:
+        make_player(text, game=make_game(game_name or GAME_NAMES[0]))
+    else:
+        assert subject.startswith("runs/")
+        assert options.keys() <= PLAYER_KEYS
+
+
+def test_there_are_commands_of_every_kind() -> None:
+    assert {words[0] for words in COMMAND_LINES} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("words", COMMAND_LINES, ids=" ".join)
+def test_command_line_is_understood(
+    words: list[str], idle: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        assert main(words) == 0, capsys.readouterr().err
+    except Stopped:
+        assert idle == ["players"]
+    if words[0] in ("train", "resume", "bench") and "--cfg" not in words:
+        assert set(idle) == {words[0]}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_make_targets_exist(path: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"(?:^|`)make ([a-z-]+)", text, re.M):
+        assert re.search(rf"^{target}:", makefile, re.M), target
+
+
+def test_modules_that_are_to_be_run_exist() -> None:
+    for path in DOCUMENTS:
+        for module in re.findall(r"python -m (tests[\w.]+)", path.read_text(encoding="utf-8")):
+            assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), f"{path}: {module}"
+
+
+# --- TensorBoard ---
+
+
+def tags_of_the_code() -> set[str]:
+    """Returns every tag that `train` writes: keys of dicts, and arguments of calls."""
+    found: set[str] = set()
+    for path in (ROOT / "train").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            texts: list[ast.expr | None] = []
+            if isinstance(node, ast.Dict):
+                texts = list(node.keys)
+            elif isinstance(node, ast.Subscript):
+                texts = [node.slice]
+            elif isinstance(node, ast.Call):
+                texts = list(node.args)
+            values = [text.value for text in texts if isinstance(text, ast.Constant)]
+            found |= {v for v in values if isinstance(v, str) and TAG.fullmatch(v)}
+    return found
+
+
+def test_readme_of_train_lists_the_tags_that_are_written() -> None:
+    listed = [cell for cell in first_cells(ROOT / "train" / "README.md") if TAG.fullmatch(cell)]
+    assert len(set(listed)) == len(listed)
+    assert set(listed) == tags_of_the_code()
+    assert "loss/policy" in listed
