@@ -1,6 +1,5 @@
 """What runs in an actor process: a game, a network and self-play. `pool.py` wraps it for Ray."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -75,6 +74,7 @@ class SelfPlayActor:
         """Goes on with the unfinished games of a snapshot."""
         self._selfplay.restore(snapshot)
 
-    def resident_bytes(self) -> int:
-        """Returns the resident memory of this process."""
-        return int(psutil.Process(os.getpid()).memory_info().rss)
+
+def resident_bytes() -> int:
+    """Returns the resident memory of this process."""
+    return int(psutil.Process().memory_info().rss)

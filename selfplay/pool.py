@@ -9,7 +9,7 @@ from ray.exceptions import RayActorError
 
 from alphago.errors import TrainingError
 from alphago.types import Weights
-from selfplay.actors import ActorSetup, SelfPlayActor
+from selfplay.actors import ActorSetup, SelfPlayActor, resident_bytes
 from selfplay.play import PlayReport
 
 logger = logging.getLogger(__name__)
@@ -164,17 +164,23 @@ class RayPool:
     ) -> list[Result]:
         """Runs a function once per argument tuple, spread over the actors; results are in order."""
         positions = [index % self.num_actors for index in range(len(arguments))]
+        actors = [self._actors[position] for position in positions]
         calls = [
-            self._actors[position].call.remote(function, *each)
-            for position, each in zip(positions, arguments, strict=True)
+            actor.call.remote(function, *each)
+            for actor, each in zip(actors, arguments, strict=True)
         ]
-        results = []
-        for call, position, each in zip(calls, positions, arguments, strict=True):
+        results: list[Result] = []
+        while len(results) < len(calls):
+            index = len(results)
             try:
-                results.append(ray.get(call))
+                results.append(ray.get(calls[index]))
             except RayActorError as error:
-                self._replace(position, error)
-                results.append(ray.get(self._actors[position].call.remote(function, *each)))
+                position = positions[index]
+                # It was replaced already where an earlier call of this actor failed as well.
+                if self._actors[position] is actors[index]:
+                    self._replace(position, error)
+                actors[index] = self._actors[position]
+                calls[index] = actors[index].call.remote(function, *arguments[index])
         return results
 
     def snapshot(self) -> dict[str, Any] | None:
@@ -183,8 +189,7 @@ class RayPool:
 
     def resident_bytes(self) -> list[int]:
         """Returns the resident memory of each actor process."""
-        sizes: list[int] = ray.get([actor.resident_bytes.remote() for actor in self._actors])
-        return sizes
+        return self.map(resident_bytes, [()] * self.num_actors)
 
     def close(self) -> None:
         """Ends all actors; unfinished games are dropped."""
@@ -224,7 +229,15 @@ class RayPool:
         return reports
 
     def _replace(self, position: int, error: RayActorError) -> None:
-        """Starts another actor in place of a dead one, within the limit."""
+        """Starts another actor in place of a dead one, within the limit.
+
+        Raises:
+            TrainingError: if the limit is reached, or the actor could not even start: the next one
+                could not either.
+        """
+        if error.actor_init_failed:
+            cause = str(error).splitlines()[-1]
+            raise TrainingError(f"self-play actor {position} cannot start: {cause}") from error
         self.num_restarts += 1
         limit = self._setup.selfplay.max_restarts
         reason = str(error).splitlines()[0]
@@ -232,7 +245,7 @@ class RayPool:
             raise TrainingError(
                 f"self-play actor {position} died and selfplay.max_restarts={limit} is used up:"
                 f" {reason}"
-            )
+            ) from error
         logger.warning(
             "self-play actor %d died (%d of %d restarts): %s",
             position,
