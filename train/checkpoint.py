@@ -47,6 +47,7 @@ _FILES = (
 )
 _TEMPORARY = ".tmp-"  # beginning of the name of a folder that is being written or removed
 _REPLACED = ".replaced"  # end of the name of a checkpoint whose place another is about to take
+_BROKEN = ".broken"  # end of the name of a checkpoint that was set aside
 _NAME = re.compile(rf"(\d{{8,}})({re.escape(_REPLACED)})?")
 
 _log = logging.getLogger(__name__)
@@ -146,6 +147,19 @@ def newest_checkpoint(run_folder: Path) -> tuple[Path, Checkpoint] | None:
     if folders:
         raise CheckpointError(f"{run_folder}: all {len(folders)} checkpoints are broken")
     return None
+
+
+def set_aside_newer(folder: Path) -> None:
+    """Renames the checkpoints newer than one to `*.broken`.
+
+    A run that goes on from a checkpoint has found the newer ones broken. Left as they are, they
+    would be the newest to keep, and the sound ones be removed.
+    """
+    folders = _checkpoints(folder.parent)
+    for newer in folders[folders.index(folder) + 1 :]:
+        aside = newer.with_name(newer.name + _BROKEN)
+        shutil.rmtree(aside, ignore_errors=True)  # of an earlier time
+        newer.rename(aside)
 
 
 def prune(run_folder: Path, *, keep_last: int) -> None:

@@ -1,14 +1,17 @@
 """The learning half of a run: record store, replay buffer and trainer, as a record passes."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from alphago.errors import TrainingError
 from alphago.games.game import Game
-from alphago.types import FloatArray
+from alphago.types import FloatArray, Weights
 from selfplay.records import GameRecord, RecordStore
 from train.replay_buffer import ReplayBuffer
+from train.targets import TrainingRows
 from train.trainer import StepMetrics, Trainer, ValidationMetrics
 
 HELD_OUT_ROWS = 2048  # newest held-out positions the validation looks at
@@ -48,6 +51,7 @@ class Learner:
         self.trainer = trainer
         self.rng = rng
         self._steps: list[StepMetrics] = []
+        self._last_rows: TrainingRows | None = None
 
     def take_in(self, records: Sequence[GameRecord]) -> None:
         """Stores finished games on the disk, then adds their positions to the window."""
@@ -55,8 +59,12 @@ class Learner:
         self.buffer.append_games(self._game, records)
 
     def may_learn(self) -> bool:
-        """Tells whether the bound on the use of positions leaves room for another step."""
-        return self.buffer.samples_allowed() >= self.trainer.config.batch_size
+        """Tells whether the bound on the use of positions leaves room for another step.
+
+        A resumed run whose records are lost may use positions, but has none.
+        """
+        is_allowed = self.buffer.samples_allowed() >= self.trainer.config.batch_size
+        return is_allowed and self.buffer.num_positions > 0
 
     def step(self, progress: float) -> StepMetrics:
         """Makes one optimiser step.
@@ -67,7 +75,29 @@ class Learner:
         rows = self.buffer.sample(self.trainer.config.batch_size, self.rng)
         metrics = self.trainer.step(rows, progress)
         self._steps.append(metrics)
+        self._last_rows = rows
         return metrics
+
+    def play_weights(self) -> Weights:
+        """Returns the weights to play with, tried on the last minibatch.
+
+        Each step shows whether the one before was sound; before a network is played with or saved,
+        no further step does.
+
+        Raises:
+            TrainingError: naming the step, if they are not finite or their loss is not.
+        """
+        weights = self.trainer.play_weights()
+        if self._last_rows is not None:
+            metrics = self.trainer.validate(self._last_rows)
+            loss = metrics.policy_loss + metrics.value_loss
+            if not math.isfinite(loss):
+                raise TrainingError(
+                    f"step {self.trainer.num_steps}: training has diverged: loss {loss}. This"
+                    " network is neither played with nor saved; a lower train.learning_rate may"
+                    " help"
+                )
+        return weights
 
     def validate(self) -> dict[str, float]:
         """Returns losses and calibration of the value on held-out games; {} without any."""

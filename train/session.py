@@ -22,12 +22,14 @@ from selfplay.play import PlayReport, without_finished
 from selfplay.pool import InlinePool, RayPool
 from selfplay.records import GameRecord, RecordStore
 from train.checkpoint import (
+    CHECKPOINTS_FOLDER,
     Checkpoint,
     newest_checkpoint,
     prune,
     rng_from_state,
     rng_state,
     save_checkpoint,
+    set_aside_newer,
     write_best,
 )
 from train.config import RunConfig
@@ -123,7 +125,10 @@ class Session:
         self.learner.rng = rng_from_state(state["sampling_rng"])
         self.counters = Counters(**state["counters"])
         self.best = checkpoint.best_weights
-        self.best_checkpoint = state["best_checkpoint"]
+        if (self.run_dir / CHECKPOINTS_FOLDER / state["best_checkpoint"]).is_dir():
+            self.best_checkpoint = state["best_checkpoint"]
+        else:  # removed when a later one became the best, which is broken; this one has a copy
+            self.best_checkpoint = f"{checkpoint.step:08d}"
         self._candidate_step = self.trainer.num_steps
         later = list(self.store.since(state["num_games"]))
         self._refill_buffer(num_games=state["num_games"], buffer_state=state["buffer"], later=later)
@@ -174,7 +179,7 @@ class Session:
     def take_candidate(self) -> Weights:
         """Returns the trainer's weights for the gate."""
         self._candidate_step = self.trainer.num_steps
-        return self.trainer.play_weights()
+        return self.learner.play_weights()
 
     def promote(self, candidate: Weights) -> None:
         """Makes the candidate the best network, which plays from now on."""
@@ -206,7 +211,7 @@ class Session:
                 game=self.game.spec.name,
                 network=self.config.network,
                 step=self.trainer.num_steps,
-                weights=self.trainer.play_weights(),
+                weights=self.learner.play_weights(),
                 best_weights=self.best,
                 trainer_tensors=self.trainer.state_dict()[0],
                 state=self._state(),
@@ -297,6 +302,7 @@ def open_session(config: RunConfig, run_dir: Path, *, resume: bool) -> Iterator[
                 session.save()
             else:
                 logger.info("going on from checkpoint %s", found[0].name)
+                set_aside_newer(found[0])
                 session.restore(found[1])
             session.pool.publish(session.counters.version, session.best)
             yield session
