@@ -32,15 +32,20 @@ class MetricsWriter:
         self._log.write(json.dumps(line, allow_nan=True) + "\n")
         self._log.flush()
 
-    def scalars(self, step: int, values: Mapping[str, float]) -> None:
-        """Logs numbers at an optimiser step; a second call for a step goes to the log alone."""
+    def scalars(self, step: int, values: Mapping[str, float]) -> bool:
+        """Logs numbers at an optimiser step; a second call for a step goes to the log alone.
+
+        Returns:
+            Whether TensorBoard shows them, and has room for a text and a picture of this step.
+        """
         self.event("iteration", {"step": step, **values})
         if step <= self._last_step:
-            return
+            return False
         self._last_step = step
         for tag, value in values.items():
             self._writer.add_scalar(tag, value, step)
         self._writer.flush()
+        return True
 
     def text(self, step: int, tag: str, text: str) -> None:
         """Logs preformatted text, such as a sample game."""

@@ -110,8 +110,8 @@ class Reporter:
         values |= session.learner.take_metrics() | session.learner.validate()
         values |= self._results | self._state_of_the_run()
         self._results = {}
-        self._metrics.scalars(session.trainer.num_steps, values)
-        if totals.records:
+        is_shown = self._metrics.scalars(session.trainer.num_steps, values)
+        if is_shown and totals.records:
             self._show_sample_game(totals.records[-1])
 
     def _state_of_the_run(self) -> dict[str, float]:

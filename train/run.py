@@ -81,8 +81,7 @@ def play_then_learn(session: Session, reporter: Reporter) -> None:
     reporter.phase("self-play")
     while session.games_to_go() > 0 and not session.stop_rule.is_urgent():
         take_in(session, reporter, session.pool.collect(WAIT_S))
-    while session.pool.is_busy() and not session.stop_rule.interrupted:
-        take_in(session, reporter, session.pool.drain(WAIT_S))
+    take_in_the_rest(session, reporter)
     reporter.phase("learning")
     while session.learner.may_learn() and not session.stop_rule.interrupted:
         learn_step(session, reporter)
@@ -96,6 +95,8 @@ def play_while_learning(session: Session, reporter: Reporter) -> None:
         take_in(session, reporter, session.pool.collect(0.0 if may_learn else WAIT_S))
         if may_learn:
             learn_step(session, reporter)
+    if session.stop_reason() is not None:
+        take_in_the_rest(session, reporter)
 
 
 PLAY_AND_LEARN = {"synchronous": play_then_learn, "asynchronous": play_while_learning}
@@ -106,6 +107,13 @@ def take_in(session: Session, reporter: Reporter, reports: list[PlayReport]) -> 
     if reports:
         session.take_in(reports)
     reporter.play(num_arrived=len(reports))
+
+
+def take_in_the_rest(session: Session, reporter: Reporter) -> None:
+    """Waits for the calls the actors are at; after Ctrl-C only for what is there already."""
+    while session.pool.is_busy() and not session.stop_rule.interrupted:
+        take_in(session, reporter, session.pool.drain(WAIT_S))
+    take_in(session, reporter, session.pool.drain(0.0))
 
 
 def learn_step(session: Session, reporter: Reporter) -> None:
