@@ -1,0 +1,279 @@
+"""Run control: limits, signals, what is on the disk when, and waiting for games."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+import train.run as run_module
+from alphago.errors import CheckpointError
+from selfplay.play import PlayReport
+from selfplay.pool import InlinePool
+from selfplay.records import GameRecord, RecordStore
+from tests.train.tiny import (
+    FakeProgress,
+    log_lines,
+    stored_records,
+    tiny_config,
+    train,
+)
+from train import session as session_module
+from train.checkpoint import newest_checkpoint
+from train.learner import Learner
+from train.replay_buffer import ReplayBuffer
+from train.run_folder import locked
+from train.session import Session
+
+
+def interrupt_in(phase: str, *, signum: int = signal.SIGINT) -> FakeProgress:
+    """Returns a progress display that sends this process a signal when a phase begins."""
+    sent: list[str] = []
+
+    def send(name: str) -> None:
+        if name == phase and not sent:
+            sent.append(name)
+            os.kill(os.getpid(), signum)
+
+    return FakeProgress(on_phase=send)
+
+
+# ----- limits
+
+
+@pytest.mark.parametrize("loop", ["synchronous", "asynchronous"])
+def test_a_limit_on_games_ends_the_run_after_that_iteration(loop: str, tmp_path: Path) -> None:
+    result = train(tmp_path / "run", tiny_config(games=12, loop=loop))
+    assert result.stopped_because == "games=12 reached"
+    assert 12 <= result.num_games < 18
+    assert result.num_games == len(stored_records(tmp_path / "run"))
+    assert result.step > 0
+    found = newest_checkpoint(tmp_path / "run")
+    assert found is not None
+    assert (found[1].step, found[1].state["num_games"]) == (result.step, result.num_games)
+    state = json.loads((tmp_path / "run" / "state.json").read_text(encoding="utf-8"))
+    assert (state["step"], state["games"], state["iteration"]) == (
+        result.step,
+        result.num_games,
+        2,
+    )
+    assert state["checkpoint"] == found[0].name
+
+
+def test_a_limit_on_steps_ends_the_run(tmp_path: Path) -> None:
+    result = train(tmp_path / "run", tiny_config(steps=5))
+    assert result.stopped_because == "steps=5 reached"
+    assert result.step >= 5
+
+
+def test_a_limit_on_minutes_ends_the_run_within_an_iteration(tmp_path: Path) -> None:
+    result = train(tmp_path / "run", tiny_config(minutes=0.01, games_per_iteration=100_000))
+    assert result.stopped_because == "minutes=0.01 reached"
+    assert 0 < result.num_games < 100_000
+    assert result.step > 0  # the games are learnt from all the same
+
+
+def test_minutes_count_all_sittings(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    first = train(folder, tiny_config(games=6))
+    spent = json.loads((folder / "state.json").read_text(encoding="utf-8"))["seconds"] / 60
+    assert 0 < spent <= first.minutes
+    second = train(folder, tiny_config(minutes=spent / 2), resume=True)
+    assert second.num_games == first.num_games
+    assert second.minutes >= spent
+    third = train(folder, tiny_config(minutes=spent * 1.5, games=60), resume=True)
+    assert third.num_games > first.num_games
+
+
+def test_reaching_the_target_ends_the_run(tmp_path: Path) -> None:
+    file = tmp_path / "suite.json"
+    positions = [{"moves": "0 3 1 4", "best": ["2"]}]  # a win in one
+    file.write_text(json.dumps({"positions": positions}), encoding="utf-8")
+    changes = {"suite.file": str(file), "suite.num_simulations": 60, "suite.every_minutes": 1e-9}
+    config = tiny_config(changes, target=1.0, games=600)
+    progress = FakeProgress()
+    result = train(tmp_path / "run", config, progress=progress)
+    assert result.stopped_because == "target reached"
+    assert result.num_games < 600
+    assert "suite" in progress.phases
+    assert log_lines(tmp_path / "run", "iteration")[-1]["suite/search"] == 1.0
+
+
+def test_the_first_iteration_may_have_no_step(tmp_path: Path) -> None:
+    progress = FakeProgress()
+    config = tiny_config({"train.batch_size": 512}, games=12)
+    result = train(tmp_path / "run", config, progress=progress)
+    assert result.step == 0
+    assert "gate" not in progress.phases  # nothing has been learnt, so there is no candidate
+    assert result.best == "00000000"
+    found = newest_checkpoint(tmp_path / "run")
+    assert found is not None
+    assert found[1].state["num_games"] == result.num_games
+
+
+# ----- Ctrl-C
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("phase", ["self-play", "learning", "gate"])
+def test_the_first_signal_saves_and_ends_the_run(signum: int, phase: str, tmp_path: Path) -> None:
+    before = signal.getsignal(signum)
+    progress = interrupt_in(phase, signum=signum)
+    result = train(tmp_path / "run", tiny_config(games=600), progress=progress)
+    assert result.stopped_because == "interrupted"
+    assert any(signal.Signals(signum).name in message for message in progress.messages)
+    found = newest_checkpoint(tmp_path / "run")
+    assert found is not None
+    assert found[1].state["num_games"] == result.num_games == len(stored_records(tmp_path / "run"))
+    assert signal.getsignal(signum) is before
+    again = train(tmp_path / "run", tiny_config(games=result.num_games + 6), resume=True)
+    assert again.num_games > result.num_games
+
+
+def test_a_stop_within_self_play_ends_at_once(tmp_path: Path) -> None:
+    config = tiny_config(games_per_iteration=100_000)
+    result = train(tmp_path / "run", config, progress=interrupt_in("self-play"))
+    assert result.num_games < 100
+    config = tiny_config(games_per_iteration=100_000, loop="asynchronous")
+    progress = interrupt_in("self-play and learning")
+    result = train(tmp_path / "other", config, progress=progress)
+    assert result.num_games < 100
+
+
+def test_the_second_signal_ends_at_once_and_loses_only_what_came_after_the_checkpoint(
+    tmp_path: Path,
+) -> None:
+    def send_twice(name: str) -> None:
+        if name == "learning":
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path / "run", tiny_config(), progress=FakeProgress(on_phase=send_twice))
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
+    found = newest_checkpoint(tmp_path / "run")
+    assert found is not None
+    assert found[1].step == 0
+    assert len(stored_records(tmp_path / "run")) >= 6  # finished games are on the disk
+    with locked(tmp_path / "run"):
+        pass  # the lock is free
+
+
+# ----- what is on the disk when
+
+
+def test_every_game_is_on_the_disk_before_it_is_learnt_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[tuple[str, int]] = []
+
+    def watch(owner: type, name: str, note: Callable[..., int]) -> None:
+        original = getattr(owner, name)
+
+        def noted(self: object, *arguments: object, **keywords: object) -> object:
+            result = original(self, *arguments, **keywords)
+            order.append((name, note(self, *arguments)))
+            return result
+
+        monkeypatch.setattr(owner, name, noted)
+
+    def on_disk(store: RecordStore, records: Sequence[GameRecord]) -> int:
+        reread = RecordStore(store.folder, store.game_name)
+        assert sum(1 for _ in reread.since(0)) == store.num_games
+        return len(records)
+
+    watch(RecordStore, "append", on_disk)
+    watch(ReplayBuffer, "append_games", lambda buffer, game, records: len(records))
+    watch(Learner, "step", lambda learner, progress: 0)
+    for loop in ("synchronous", "asynchronous"):
+        order.clear()
+        result = train(tmp_path / loop, tiny_config(games=12, loop=loop))
+        stored = added = 0
+        for name, number in order:
+            stored += number if name == "append" else 0
+            added += number if name == "append_games" else 0
+            assert added <= stored
+            assert name != "step" or added > 0
+        assert stored == added == result.num_games
+
+
+def test_a_run_folder_in_use_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with (
+        locked(tmp_path / "run"),
+        pytest.raises(CheckpointError, match=f"in use by another process.*{os.getpid()}"),
+    ):
+        train(tmp_path / "run", tiny_config(games=6))
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["lock"]
+
+
+# ----- waiting
+
+
+class SlowPool(InlinePool):
+    """A pool whose games arrive only now and then."""
+
+    num_waits = 0
+
+    def collect(self, timeout_s: float) -> list[PlayReport]:
+        SlowPool.num_waits += 1
+        return super().collect(timeout_s) if SlowPool.num_waits % 4 == 0 else []
+
+
+@pytest.mark.parametrize("loop", ["synchronous", "asynchronous"])
+def test_a_position_is_not_used_more_often_than_allowed_and_waiting_is_explained(
+    loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("train.reporting.QUIET_S", 0.0)
+    monkeypatch.setattr(
+        session_module, "make_pool", lambda setup, *, sitting: SlowPool(setup, actor=sitting)
+    )
+    used: list[float] = []
+    learn_step = run_module.learn_step
+
+    def watch(session: Session, reporter: object) -> None:
+        learn_step(session, reporter)  # type: ignore[arg-type]
+        buffer = session.learner.buffer
+        used.append(buffer.samples_drawn / buffer.positions_seen)
+
+    monkeypatch.setattr(run_module, "learn_step", watch)
+    progress = FakeProgress()
+    config = tiny_config({"replay.samples_per_position": 3.0}, games=36, loop=loop)
+    train(tmp_path / "run", config, progress=progress)
+    assert max(used) <= 3.0
+    assert used[-1] > 2.4
+    assert any("waits for new games" in message for message in progress.messages)
+    assert any("samples_per_position=3" in message for message in progress.messages)
+    logged = [e["replay/samples_per_position"] for e in log_lines(tmp_path / "run", "iteration")]
+    assert max(logged) <= 3.0
+
+
+def test_no_step_is_made_while_no_game_arrives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class StuckPool(InlinePool):
+        """Delivers one report, then nothing: its actors hang."""
+
+        num_calls = 0
+
+        def collect(self, timeout_s: float) -> list[PlayReport]:
+            StuckPool.num_calls += 1
+            if StuckPool.num_calls == 100:
+                os.kill(os.getpid(), signal.SIGINT)
+            return super().collect(timeout_s) if StuckPool.num_calls == 1 else []
+
+    monkeypatch.setattr("train.reporting.QUIET_S", 0.0)
+    monkeypatch.setattr(
+        session_module, "make_pool", lambda setup, *, sitting: StuckPool(setup, actor=sitting)
+    )
+    progress = FakeProgress()
+    changes = {"selfplay.games_per_call": 8, "replay.holdout_fraction": 0.0}
+    config = tiny_config(changes, loop="asynchronous", games_per_iteration=100)
+    result = train(tmp_path / "run", config, progress=progress)
+    assert result.stopped_because == "interrupted"
+    positions = log_lines(tmp_path / "run")[-1]["replay/positions"]
+    assert result.step == 2 * positions // 16
+    assert sum("waits for new games" in message for message in progress.messages) > 10
