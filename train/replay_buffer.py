@@ -37,6 +37,8 @@ class ReplayConfig:
         window_scale: positions by which the window grows per new one at first, k (KataGo: 0.4).
         samples_per_position: how often a position is sampled on average, at most (KataGo: 4 to 8).
         holdout_fraction: share of the games kept for validation, never learnt from.
+        root_value_share: share of the search's root value in the value target; the rest is the
+            result of the game (AlphaGo Zero: 0).
     """
 
     window_size: int
@@ -46,6 +48,7 @@ class ReplayConfig:
     window_scale: float
     samples_per_position: float
     holdout_fraction: float
+    root_value_share: float
 
     def __post_init__(self) -> None:
         """Checks the values."""
@@ -62,6 +65,8 @@ class ReplayConfig:
             check_config(f"replay.{name}", value, 0 < value < math.inf, "a number above 0")
         fraction = self.holdout_fraction
         check_config("replay.holdout_fraction", fraction, 0 <= fraction <= 0.5, "from 0 to 0.5")
+        share = self.root_value_share
+        check_config("replay.root_value_share", share, 0 <= share <= 1, "from 0 to 1")
 
 
 def window_size(config: ReplayConfig, positions_seen: int) -> int:
@@ -182,7 +187,8 @@ class ReplayBuffer:
         while games := list(islice(remaining, GAMES_PER_REPLAY)):
             held_out = [record for record in games if is_held_out(record, fraction)]
             learnt = [record for record in games if not is_held_out(record, fraction)]
-            self.append(rows_from_records(game, learnt))
+            share = self.config.root_value_share
+            self.append(rows_from_records(game, learnt, root_value_share=share))
             self.append_held_out(rows_from_records(game, held_out))
 
     def samples_allowed(self) -> int:

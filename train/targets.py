@@ -17,19 +17,22 @@ class TrainingRows(NamedTuple):
 
     observations: UInt8Array  # [R, C, H, W], zeros and ones, view of the player to move
     policy_targets: FloatArray  # [R, A], sums to 1, exactly 0 where illegal
-    value_targets: FloatArray  # [R], result of the game, view of the player to move
+    value_targets: FloatArray  # [R], in [-1, 1], view of the player to move
     weights: FloatArray  # [R], how much the row counts in the loss
 
 
-def rows_from_records(game: Game, records: Sequence[GameRecord]) -> TrainingRows:
+def rows_from_records(
+    game: Game, records: Sequence[GameRecord], *, root_value_share: float = 0.0
+) -> TrainingRows:
     """Replays games and collects their positions.
 
     All games are replayed in lockstep, one batched step per ply. The value target is the result of
-    the game; a truncated game counts as drawn.
+    the game, mixed with the search's own value of the position; a truncated game counts as drawn.
 
     Args:
         game: the rules by which the records were played.
         records: finished games.
+        root_value_share: share of the search's value in the value target, 0 for the result alone.
 
     Returns:
         The positions with `is_target`, record after record, each in the order of its moves.
@@ -57,7 +60,10 @@ def rows_from_records(game: Game, records: Sequence[GameRecord]) -> TrainingRows
         on_illegal = (rows.policy_targets[filled] > 0.0) & ~game.legal_actions(positions)
         _raise_for(on_illegal.any(axis=1), learnt, records, f"target {ply} is on an illegal action")
         rows.observations[filled] = game.observe(positions)
-        rows.value_targets[filled] = value_for(results[learnt], game.to_play(positions))
+        outcomes = value_for(results[learnt], game.to_play(positions))
+        found = np.array([records[index].root_values[ply] for index in learnt.tolist()], np.float32)
+        share = np.float32(root_value_share)
+        rows.value_targets[filled] = (1 - share) * outcomes + share * found
         playing = np.flatnonzero(lengths > ply)
         states[playing] = _step(game, states[playing], playing, records=records, ply=ply)
     _check_results(game, states, records)

@@ -24,6 +24,7 @@ def replay_config(**changes: object) -> ReplayConfig:
         "window_scale": 0.4,
         "samples_per_position": 1000.0,
         "holdout_fraction": 0.0,
+        "root_value_share": 0.0,
     }
     return ReplayConfig(**(settings | changes))  # type: ignore[arg-type]
 

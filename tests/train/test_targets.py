@@ -57,6 +57,15 @@ def test_a_won_game_by_hand() -> None:
     np.testing.assert_array_equal(rows.observations[2, 1], [[0, 0, 0], [1, 0, 0], [0, 0, 0]])
 
 
+def test_the_search_has_its_share_of_the_value() -> None:
+    # Both are in the view of the player to move: 0.75 * result + 0.25 * what the search said.
+    record = replace(
+        make_record(TTT, X_WINS), root_values=np.array([0.4, -0.2, 1.0, 0.0, -1.0], np.float32)
+    )
+    rows = rows_from_records(TTT, [record], root_value_share=0.25)
+    np.testing.assert_allclose(rows.value_targets, [0.85, -0.8, 1.0, -0.75, 0.5], rtol=1e-6)
+
+
 def test_only_target_positions_become_rows() -> None:
     is_target = [False, True, False, False, True]
     rows = rows_from_records(TTT, [make_record(TTT, X_WINS, is_target=is_target)])
