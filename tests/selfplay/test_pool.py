@@ -1,0 +1,321 @@
+"""The pools: the same behaviour in process and with Ray, and actors that die."""
+
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import ray
+import torch
+
+from alphago.errors import CheckpointError, EvaluationError, TrainingError
+from alphago.games import make_game
+from alphago.network.network import make_network, weights_of
+from alphago.types import Weights
+from scripts.ray_session import ray_session
+from selfplay.actors import ActorSetup
+from selfplay.play import PlayReport
+from selfplay.pool import InlinePool, RayPool, SelfPlayPool
+from selfplay.records import GameRecord
+from tests.reference.game_records import assert_same_record
+from tests.train.tiny import NETWORK, actor_setup, streams
+from train.targets import rows_from_records
+
+TTT = make_game("tic_tac_toe")
+NUM_ACTORS = 2
+FIRST_ACTOR = 100_000
+WAIT_S = 10.0
+
+
+def weights(seed: int = 0) -> Weights:
+    return weights_of(make_network(TTT.spec, NETWORK, seed=seed))
+
+
+@pytest.fixture(scope="module")
+def running_ray() -> Iterator[None]:
+    """Ray, started once for all tests here."""
+    with ray_session(num_actors=NUM_ACTORS + 2):  # the shared pool and another one
+        yield
+
+
+@pytest.fixture
+def pools(running_ray: None) -> Iterator[list[RayPool]]:
+    """A list of pools that are closed at the end."""
+    opened: list[RayPool] = []
+    yield opened
+    for pool in opened:
+        pool.close()
+
+
+@pytest.fixture(scope="module")
+def shared(running_ray: None) -> Iterator[RayPool]:
+    """A pool of the second sitting of a run, for tests that leave it sound."""
+    setup = actor_setup(games_per_call=1, max_in_flight=3, max_restarts=100)
+    pool = RayPool(setup, num_actors=NUM_ACTORS, first_actor=FIRST_ACTOR)
+    pool.publish(0, weights())
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def pool(shared: RayPool) -> RayPool:
+    """The shared pool without calls that an earlier test left open."""
+    drain(shared)
+    return shared
+
+
+def open_pool(
+    pools: list[RayPool], setup: ActorSetup | None = None, *, num_actors: int = 1
+) -> RayPool:
+    """Opens a pool that has weights of version 0."""
+    pool = RayPool(setup or actor_setup(), num_actors=num_actors, first_actor=0)
+    pools.append(pool)
+    pool.publish(0, weights())
+    return pool
+
+
+def play(pool: SelfPlayPool, num_games: int) -> list[GameRecord]:
+    records: list[GameRecord] = []
+    while len(records) < num_games:
+        records += [r for report in pool.collect(WAIT_S) for r in report.records]
+    return records
+
+
+def play_until(pool: SelfPlayPool, *, actor: int) -> list[GameRecord]:
+    """Plays until this actor has finished a game."""
+    records: list[GameRecord] = []
+    while not any(r.seed[1] == actor for r in records):
+        records += play(pool, 1)
+    return records
+
+
+def drain(pool: SelfPlayPool) -> list[PlayReport]:
+    reports = []
+    while pool.is_busy():
+        reports += pool.drain(WAIT_S)
+    return reports
+
+
+# Functions for actors to call.
+
+
+def process_id() -> int:
+    return os.getpid()
+
+
+def threads() -> tuple[int, str | None]:
+    return torch.get_num_threads(), os.environ.get("OMP_NUM_THREADS")
+
+
+def divide(numerator: int, denominator: int) -> float:
+    return numerator / denominator
+
+
+def process_ids(pool: RayPool) -> list[int]:
+    return pool.map(process_id, [()] * pool.num_actors)
+
+
+def kill(process: int) -> None:
+    os.kill(process, signal.SIGKILL)
+
+
+def die_once(flag: str, answer: int) -> int:
+    """Kills its process, unless it did so before."""
+    path = Path(flag)
+    if not path.exists():
+        path.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return answer
+
+
+# ----- both pools
+
+
+@pytest.mark.parametrize("kind", ["inline", "ray"])
+def test_a_pool_plays_with_the_published_weights(kind: str, pools: list[RayPool]) -> None:
+    pool: SelfPlayPool
+    if kind == "inline":
+        pool = InlinePool(actor_setup(), actor=0)
+        pool.publish(0, weights())
+    else:
+        pool = open_pool(pools, num_actors=NUM_ACTORS)
+    records = play(pool, 8)
+    records += [r for report in drain(pool) for r in report.records]
+    assert {r.network_version for r in records} == {0}
+    expected = {tuple(r.seed.tolist()): r for r in first_games_of_actor_0(len(records))}
+    found = [r for r in records if r.seed[1] == 0]
+    assert found
+    for record in found:  # a game is the same wherever it is played
+        assert_same_record(record, expected[tuple(record.seed.tolist())])
+
+    pool.publish(5, weights(1))
+    later = play(pool, 24)
+    assert {r.network_version for r in later} == {0, 5}  # games go on with the new weights
+    assert later[-1].network_version == 5
+    later += [r for report in drain(pool) for r in report.records]
+    assert not pool.is_busy()
+    assert pool.drain(0.0) == []
+    rows_from_records(TTT, records + later)  # they replay
+    names = streams(records + later)
+    assert len(set(names)) == len(names)
+    assert {actor for _, actor, _ in names} == set(range(pool.num_actors))
+    assert pool.map(divide, [(6, 2), (1, 4), (9, 3)]) == [3.0, 0.25, 3.0]
+    assert pool.map(divide, []) == []
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
+        pool.map(divide, [(1, 1), (1, 0)])
+    assert len(pool.resident_bytes()) == (0 if kind == "inline" else NUM_ACTORS)
+    assert pool.num_restarts == 0
+
+
+def first_games_of_actor_0(num_games: int) -> list[GameRecord]:
+    pool = InlinePool(actor_setup(), actor=0)
+    pool.publish(0, weights())
+    return play(pool, num_games + 10)
+
+
+def test_the_inline_pool_keeps_unfinished_games_and_the_other_does_not(pool: RayPool) -> None:
+    inline = InlinePool(actor_setup(), actor=3)
+    inline.publish(0, weights())
+    play(inline, 4)
+    snapshot = inline.snapshot()
+    assert snapshot is not None
+    other = InlinePool(actor_setup(), actor=0)
+    other.publish(0, weights())
+    other.restore(snapshot)
+    for one, two in zip(play(inline, 8), play(other, 8), strict=True):
+        assert_same_record(one, two)
+    assert pool.snapshot() is None
+
+
+# ----- Ray
+
+
+def test_weights_are_put_into_the_store_once_per_version(
+    pool: RayPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put: list[object] = []
+    original = ray.put
+    monkeypatch.setattr(ray, "put", lambda value: (put.append(value), original(value))[1])
+    pool.publish(1, weights())
+    play(pool, 8)
+    assert len(put) == 1
+    pool.publish(2, weights(1))
+    play(pool, 8)
+    assert len(put) == 2
+
+
+def test_an_actor_has_no_more_calls_open_than_allowed(pool: RayPool) -> None:
+    most = 0
+    for _ in range(15):
+        pool.collect(0.0)
+        # Nobody fetches in between: an actor that has done all its calls stops by itself.
+        calls = list(pool._calls.values())
+        most = max(most, *(calls.count(position) for position in range(NUM_ACTORS)))
+    assert most == 3
+    assert len(drain(pool)) <= 3 * NUM_ACTORS
+
+
+def test_actors_have_one_thread(pool: RayPool) -> None:
+    assert pool.map(threads, [()] * NUM_ACTORS) == [(1, "1")] * NUM_ACTORS
+
+
+def test_actors_of_another_sitting_use_other_streams(pool: RayPool) -> None:
+    assert min(r.seed[1] for r in play(pool, 4)) >= FIRST_ACTOR
+
+
+def test_nothing_is_logged_while_all_is_well(
+    pool: RayPool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        play(pool, 4)
+        drain(pool)
+    assert caplog.records == []
+
+
+def test_a_killed_actor_is_replaced_and_gets_the_newest_weights(
+    pool: RayPool, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool.publish(4, weights(1))
+    play(pool, 30)
+    restarts, newest = pool.num_restarts, pool._next_actor
+    victim, other = process_ids(pool)
+    kill(victim)
+    records = play_until(pool, actor=newest)
+    assert pool.num_restarts == restarts + 1
+    assert f"self-play actor 0 died ({restarts + 1} of 100 restarts)" in caplog.text
+    assert {r.network_version for r in records if r.seed[1] == newest} == {4}
+    new, same = process_ids(pool)
+    assert same == other
+    assert new != victim
+    names = streams(records + [r for report in drain(pool) for r in report.records])
+    assert len(set(names)) == len(names)
+
+
+def test_an_actor_that_dies_while_nobody_plays_is_replaced(pool: RayPool) -> None:
+    restarts, newest = pool.num_restarts, pool._next_actor
+    victim, other = process_ids(pool)
+    process = psutil.Process(victim)
+    kill(victim)
+    psutil.wait_procs([process], timeout=10)
+    sizes = pool.resident_bytes()  # asked for after learning, when nothing else is called
+    assert len(sizes) == NUM_ACTORS
+    assert min(sizes) > 10 * 2**20
+    assert pool.num_restarts == restarts + 1
+    assert process_ids(pool)[1] == other
+    play_until(pool, actor=newest)
+
+
+def test_map_keeps_the_order_when_an_actor_dies(pool: RayPool, tmp_path: Path) -> None:
+    restarts, flag = pool.num_restarts, str(tmp_path / "died")
+    # Five calls for two actors: three of them are lost with the actor that dies.
+    assert pool.map(die_once, [(flag, n) for n in range(5)]) == list(range(5))
+    assert pool.num_restarts == restarts + 1
+
+
+def test_more_deaths_than_allowed_end_the_run(pools: list[RayPool]) -> None:
+    pool = open_pool(pools, actor_setup(max_restarts=0))
+    play(pool, 2)
+    kill(process_ids(pool)[0])
+    with pytest.raises(TrainingError, match=r"actor 0 died and selfplay\.max_restarts=0"):
+        play(pool, 1000)
+
+
+def test_a_network_that_is_not_finite_ends_the_run(pools: list[RayPool]) -> None:
+    pool = open_pool(pools)
+    broken = {name: np.full_like(array, np.nan) for name, array in weights().items()}
+    pool.publish(1, broken)
+    with pytest.raises(EvaluationError, match="nan"):
+        play(pool, 1000)
+    assert pool.num_restarts == 0
+
+
+def test_weights_of_another_network_end_the_run_with_the_name(pools: list[RayPool]) -> None:
+    pool = open_pool(pools)
+    incomplete = weights()
+    name = incomplete.popitem()[0]
+    pool.publish(1, incomplete)
+    with pytest.raises(CheckpointError, match=name):
+        play(pool, 1000)
+
+
+def test_an_actor_that_cannot_start_ends_the_run_with_the_reason(
+    pools: list[RayPool], caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = open_pool(pools, actor_setup(game="no_such_game"))
+    with pytest.raises(TrainingError, match=r"cannot start: .*no_such_game"):
+        play(pool, 1)
+    assert "died" not in caplog.text
+
+
+def test_close_leaves_no_process(running_ray: None) -> None:
+    pool = RayPool(actor_setup(), num_actors=1, first_actor=0)
+    pool.publish(0, weights())
+    pool.collect(0.0)
+    processes = [psutil.Process(each) for each in process_ids(pool)]
+    pool.close()
+    assert psutil.wait_procs(processes, timeout=20)[1] == []
+    pool.close()  # a second time does nothing
