@@ -218,7 +218,7 @@ class BatchSearch:
         Raises:
             EvaluationError: if the evaluator's answer cannot be used.
         """
-        select_leaves(
+        num_children = select_leaves(
             self.trees,
             self._states,
             self._exploration,
@@ -229,7 +229,7 @@ class BatchSearch:
         )
         self.num_batches += 1
         self.num_leaves += int(np.count_nonzero(self._leaves.kinds))
-        self._step_to_leaves()
+        self._step_to_leaves(num_children)
         evaluation = self.evaluator.evaluate(self._leaf_states)
         self._check_shapes(evaluation)
         self._expand(evaluation.prior_logits, evaluation.value)
@@ -256,19 +256,24 @@ class BatchSearch:
             priors=priors,
         )
 
-    def _step_to_leaves(self) -> None:
+    def _step_to_leaves(self, num_children: int) -> None:
         """Plays each simulation's last action; rows without a new child keep their root state."""
-        is_child = self._leaves.kinds == LEAF_CHILD
         states, actions = self._leaf_states, self._leaves.actions
-        if is_child.all():
-            states[:] = self.game.step(states, actions)
+        if num_children == len(states):
+            # The usual case. Bytes are copied several times faster than structured rows.
+            stepped = self.game.step(states, actions)
+            self._states.leaves[:] = stepped.view(np.uint8).reshape(self._states.leaves.shape)
         else:
+            is_child = self._leaves.kinds == LEAF_CHILD
             states[is_child] = self.game.step(states[is_child], actions[is_child])
 
     def _expand(self, prior_logits: FloatArray, values: FloatArray) -> None:
         """Adds the leaves to the trees and backs their values up."""
         game, states = self.game, self._leaf_states
-        to_play = game.to_play(states)
+        to_play, is_over = game.to_play(states), game.is_over(states)
+        exact_values = values  # not looked at where no game is over
+        if is_over.any():
+            exact_values = value_for(game.returns(states), to_play)
         bad_row = expand_and_back_up(
             self.trees,
             self._states,
@@ -277,8 +282,8 @@ class BatchSearch:
             values,
             game.legal_actions(states),
             to_play,
-            game.is_over(states),
-            value_for(game.returns(states), to_play),
+            is_over,
+            exact_values,
             self._noise,
             self._noise_weights,
             self._remaining,

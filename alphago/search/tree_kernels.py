@@ -48,17 +48,30 @@ def game_tree(trees: Tree, b: int) -> Tree:
 
 
 @kernel
-def select_action(tree: Tree, node: int, exploration: Real, fpu_reduction: Real) -> int:
-    """Returns the legal action with the highest PUCT score; the lowest number wins ties."""
-    visits = tree.children_visits[node]
-    priors = tree.children_priors[node]
-    value_sums = tree.children_value_sums[node]
-    legal = tree.legal_actions[node]
+def select_action(
+    visits: npt.NDArray[np.int32],
+    value_sums: FloatArray,
+    priors: FloatArray,
+    legal: BoolArray,
+    node_value: Real,
+    exploration: Real,
+    fpu_reduction: Real,
+) -> int:
+    """Returns the legal action with the highest PUCT score; the lowest number wins ties.
+
+    Args:
+        visits: int32 [A], simulations that took each action of the node.
+        value_sums: float32 [A], sum of their values.
+        priors: float32 [A].
+        legal: bool [A].
+        node_value: mean value of the node, view of its player to move.
+        exploration: entry of the exploration table for the node's visits.
+        fpu_reduction: how far below the node's value an untried action is assumed to be.
+    """
     visited_prior = np.float32(0.0)
     for a in range(visits.size):
         if visits[a] > 0:
             visited_prior += priors[a]
-    node_value = tree.node_value_sums[node] / np.float32(tree.node_visits[node])
     unvisited_value = first_play_value(node_value, visited_prior, fpu_reduction)
     best_action = -1
     best_score = np.float32(-np.inf)
@@ -106,7 +119,16 @@ def descend(
     node = ROOT
     reduction = root_fpu_reduction
     while True:
-        action = select_action(tree, node, exploration[tree.node_visits[node]], reduction)
+        visits = tree.node_visits[node]
+        action = select_action(
+            tree.children_visits[node],
+            tree.children_value_sums[node],
+            tree.children_priors[node],
+            tree.legal_actions[node],
+            tree.node_value_sums[node] / np.float32(visits),
+            exploration[visits],
+            reduction,
+        )
         child = tree.children_index[node, action]
         if child == UNVISITED or tree.is_over[child]:
             return node, action
@@ -130,14 +152,18 @@ def select_leaves(
     root_fpu_reduction: Real,
     remaining: npt.NDArray[np.int32],
     leaves: Leaves,
-) -> None:
+) -> int:
     """Finds the leaf of each row's next simulation; fills `leaves` and `states.leaves` in place.
 
     A simulation that ends in a node already known to be finished needs no evaluation: its exact
     value is backed up here and the row goes on to its next simulation, so that a row wastes its
     slot of the batch only when its budget is spent. Where no child is to be made, the leaf state is
     that of the root.
+
+    Returns:
+        How many rows are LEAF_CHILD.
     """
+    num_children = 0
     for b in range(remaining.size):
         tree = game_tree(trees, b)
         leaves.parents[b] = ROOT
@@ -151,10 +177,12 @@ def select_leaves(
                 leaves.kinds[b] = LEAF_CHILD
                 leaves.parents[b] = node
                 leaves.actions[b] = action
+                num_children += 1
             else:
                 back_up(tree, child, tree.raw_values[child])
                 remaining[b] -= 1
         copy_bytes(states.nodes[b, leaves.parents[b]], states.leaves[b])
+    return num_children
 
 
 @kernel
@@ -186,33 +214,23 @@ def mix_noise(priors: FloatArray, noise: FloatArray, weight: float) -> None:
 
 
 @kernel
-def add_node(
-    tree: Tree, parent: int, action: int, to_play: int, is_over: bool, value: float
-) -> int:
-    """Appends a node without visits below `parent` (NO_PARENT for the root); returns its index."""
-    node: int = tree.num_nodes[0]
-    tree.num_nodes[0] += 1
-    tree.node_visits[node] = 0
-    tree.node_value_sums[node] = np.float32(0.0)
-    tree.raw_values[node] = value
-    tree.to_play[node] = to_play
-    tree.is_over[node] = is_over
-    tree.parents[node] = parent
-    tree.action_from_parent[node] = action
-    if parent != NO_PARENT:
-        tree.children_index[parent, action] = node
-    return node
-
-
-@kernel
-def add_children(tree: Tree, node: int, logits: FloatArray, legal: BoolArray) -> bool:
-    """Opens a node that is not over, no child visited; tells whether the logits were finite."""
+def open_children(
+    index: npt.NDArray[np.int32],
+    visits: npt.NDArray[np.int32],
+    value_sums: FloatArray,
+    legal: BoolArray,
+    legal_at_leaf: BoolArray,
+) -> None:
+    """Resets what a new node keeps of its actions, [A] each: none was tried yet."""
+    # One loop per array: a loop over all of them is twice as slow.
+    for a in range(index.size):
+        index[a] = UNVISITED
+    for a in range(visits.size):
+        visits[a] = 0
+    for a in range(value_sums.size):
+        value_sums[a] = np.float32(0.0)
     for a in range(legal.size):
-        tree.children_index[node, a] = UNVISITED
-        tree.children_visits[node, a] = 0
-        tree.children_value_sums[node, a] = np.float32(0.0)
-        tree.legal_actions[node, a] = legal[a]
-    return set_priors(tree.children_priors[node], logits, legal)
+        legal[a] = legal_at_leaf[a]
 
 
 @kernel
@@ -253,18 +271,35 @@ def expand_and_back_up(
     for b in range(remaining.size):
         if leaves.kinds[b] == LEAF_NONE:
             continue
-        tree = game_tree(trees, b)
-        is_root = leaves.kinds[b] == LEAF_ROOT
         value = exact_values[b] if is_over[b] else values[b]
         if not (-1.0 <= value <= 1.0):
             return b
-        parent = NO_PARENT if is_root else leaves.parents[b]
-        node = add_node(tree, parent, leaves.actions[b], to_play[b], is_over[b], value)
-        if not is_over[b] and not add_children(tree, node, prior_logits[b], legal[b]):
-            return b
-        if is_root:
-            mix_noise(tree.children_priors[node], noise[b], noise_weights[b])
+        # Written out: a helper would get the 13 arrays by value, which costs more than all this.
+        node = trees.num_nodes[b]
+        trees.num_nodes[b] += 1
+        trees.node_visits[b, node] = 0
+        trees.node_value_sums[b, node] = np.float32(0.0)
+        trees.raw_values[b, node] = value
+        trees.to_play[b, node] = to_play[b]
+        trees.is_over[b, node] = is_over[b]
+        trees.parents[b, node] = NO_PARENT
+        if leaves.kinds[b] == LEAF_CHILD:
+            trees.parents[b, node] = leaves.parents[b]
+            trees.action_from_parent[b, node] = leaves.actions[b]
+            trees.children_index[b, leaves.parents[b], leaves.actions[b]] = node
+        if not is_over[b]:
+            open_children(
+                trees.children_index[b, node],
+                trees.children_visits[b, node],
+                trees.children_value_sums[b, node],
+                trees.legal_actions[b, node],
+                legal[b],
+            )
+            if not set_priors(trees.children_priors[b, node], prior_logits[b], legal[b]):
+                return b
+        if leaves.kinds[b] == LEAF_ROOT:
+            mix_noise(trees.children_priors[b, node], noise[b], noise_weights[b])
         copy_bytes(states.leaves[b], states.nodes[b, node])
-        back_up(tree, node, value)
+        back_up(game_tree(trees, b), node, value)
         remaining[b] -= 1
     return NO_BAD_ROW
