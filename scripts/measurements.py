@@ -13,10 +13,10 @@ from alphago.network.evaluator import NetworkEvaluator
 from alphago.network.network import make_network, weights_of
 from alphago.search import BatchSearch, SearchConfig
 from alphago.types import Evaluation, States, Weights
-from selfplay.actors import ActorSetup, SelfPlayActor
+from selfplay.actors import SelfPlayActor
 from selfplay.play import PlayStats
 from selfplay.pool import RayPool, SelfPlayPool
-from train.config import RunConfig
+from train.config import RunConfig, actor_setup
 
 SEARCH_GAMES = 64  # rows of the search alone
 SEARCH_SIMULATIONS = (32, 200)  # budgets of the search alone
@@ -44,18 +44,6 @@ class FreeEvaluator:
         """Returns the one answer."""
         del states
         return self._evaluation
-
-
-def actor_setup(config: RunConfig) -> ActorSetup:
-    """Returns what the actors of a run get."""
-    return ActorSetup(
-        game=config.game.name,
-        network=config.network,
-        evaluator=config.evaluator,
-        search=config.search,
-        selfplay=config.selfplay,
-        seed=config.seed,
-    )
 
 
 def fresh_weights(config: RunConfig) -> Weights:

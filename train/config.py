@@ -8,6 +8,7 @@ from alphago.network.evaluator import EvaluatorConfig
 from alphago.network.network import NetworkConfig
 from alphago.search import SearchConfig
 from eval.gating import GateConfig
+from selfplay.actors import ActorSetup
 from selfplay.config import SelfPlayConfig
 from train.replay_buffer import ReplayConfig
 from train.trainer import TrainerConfig
@@ -131,3 +132,15 @@ class RunConfig:
             self.target is None or self.suite.file is not None,
             "null while suite.file is null",
         )
+
+
+def actor_setup(config: RunConfig) -> ActorSetup:
+    """Returns the part of a run's configuration that its actors need."""
+    return ActorSetup(
+        game=config.game.name,
+        network=config.network,
+        evaluator=config.evaluator,
+        search=config.search,
+        selfplay=config.selfplay,
+        seed=config.seed,
+    )

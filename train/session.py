@@ -32,7 +32,7 @@ from train.checkpoint import (
     set_aside_newer,
     write_best,
 )
-from train.config import RunConfig
+from train.config import RunConfig, actor_setup
 from train.learner import Learner
 from train.play_totals import PlayTotals
 from train.replay_buffer import ReplayBuffer
@@ -83,14 +83,7 @@ class Session:
         self.config = config
         self.run_dir = run_dir
         self.game = make_game(config.game.name)
-        self.setup = ActorSetup(
-            game=config.game.name,
-            network=config.network,
-            evaluator=config.evaluator,
-            search=config.search,
-            selfplay=config.selfplay,
-            seed=config.seed,
-        )
+        self.setup = actor_setup(config)
         self.store = RecordStore(run_dir / RECORDS_FOLDER, self.game.spec.name)
         self.trainer = Trainer(
             self.game.spec,
