@@ -89,6 +89,7 @@ def tiny_config(changes: Mapping[str, object] | None = None, /, **top: object) -
             window_scale=0.4,
             samples_per_position=2.0,
             holdout_fraction=0.25,
+            root_value_share=0.25,
         ),
         "train": trainer_config(optimizer="adamw", learning_rate=0.01, num_threads=1),
         "gate": GateConfig(
