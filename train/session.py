@@ -288,15 +288,16 @@ def open_session(config: RunConfig, run_dir: Path, *, resume: bool) -> Iterator[
         if resume and found is None and any((run_dir / RECORDS_FOLDER).glob("*.npz")):
             raise CheckpointError(f"{run_dir}: has games but no checkpoint to go on from")
         sitting = begin_sitting(run_dir)
-        write_text(run_dir / CONFIG_FILE, OmegaConf.to_yaml(OmegaConf.structured(config)))
         session = Session(config, run_dir, sitting=sitting)
         try:
-            if found is None:
-                session.save()
-            else:
+            if found is not None:
                 logger.info("going on from checkpoint %s", found[0].name)
                 set_aside_newer(found[0])
                 session.restore(found[1])
+            # Not before: what a checkpoint contradicts must not become the run's configuration.
+            write_text(run_dir / CONFIG_FILE, OmegaConf.to_yaml(OmegaConf.structured(config)))
+            if found is None:
+                session.save()
             session.pool.publish(session.counters.version, session.best)
             yield session
         finally:

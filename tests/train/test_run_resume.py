@@ -17,7 +17,6 @@ from tests.train.tiny import (
     train,
 )
 from train.checkpoint import newest_checkpoint, save_checkpoint
-from train.run_folder import locked
 
 NEVER, ALWAYS = {"gate.threshold_percent": 101}, {"gate.threshold_percent": 0}
 
@@ -158,19 +157,6 @@ def test_another_loop_and_smaller_keep_go_on(stopped: Path) -> None:
     config = tiny_config(NEVER, games=24, loop="asynchronous", keep_checkpoints=1)
     result = train(stopped, config, resume=True)
     assert checkpoints(stopped) == ["00000000", f"{result.step:08d}"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [({"train.optimizer": "sgd"}, "optimizer"), ({"train.ema_decay": 0.9}, "average")],
-)
-def test_options_that_the_saved_state_contradicts_are_refused(
-    changes: dict[str, object], named: str, stopped: Path
-) -> None:
-    with pytest.raises(CheckpointError, match=named):
-        train(stopped, tiny_config(changes, games=600), resume=True)
-    with locked(stopped):
-        pass
 
 
 def test_another_mode_of_self_play_does_not_use_a_stream_twice(stopped: Path) -> None:

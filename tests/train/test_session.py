@@ -1,0 +1,193 @@
+"""One sitting: its parts, what it restores, and its random streams."""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from alphago.errors import CheckpointError
+from selfplay.pool import InlinePool
+from tests.train.tiny import actor_setup, stored_records, tiny_config, train
+from train import session as session_module
+from train.checkpoint import load_checkpoint
+from train.config import RunConfig
+from train.replay_buffer import ReplayBuffer
+from train.run_folder import locked
+from train.session import ACTORS_PER_SITTING, Session, make_pool, open_session
+
+
+def content(buffer: ReplayBuffer) -> dict[str, np.ndarray]:
+    """Returns all a buffer holds, newest first, learnt and held-out positions."""
+    arrays = {}
+    for name, ring in (("learnt", buffer._learnt), ("held out", buffer._held_out)):
+        rows = ring.take(np.arange(ring.num_rows))
+        arrays |= {f"{name} {field}": getattr(rows, field) for field in rows._fields}
+    return arrays
+
+
+def assert_same_buffers(one: ReplayBuffer, other: ReplayBuffer) -> None:
+    first, second = content(one), content(other)
+    for name, array in first.items():
+        np.testing.assert_array_equal(array, second[name], err_msg=name)
+    assert one.state_dict() == other.state_dict()
+    assert one.window == other.window
+
+
+def play_and_learn(session: Session, *, num_games: int) -> None:
+    session.begin_iteration()
+    while session.totals.num_games < num_games:
+        session.take_in(session.pool.collect(0.0))
+        while session.learner.may_learn():
+            session.learner.step(0.0)
+
+
+VARIANTS = {
+    "plain": {},
+    "small window": {"replay.window_size": 30},
+    "small window, many held out": {"replay.window_size": 30, "replay.holdout_fraction": 0.5},
+    "growing window": {
+        "replay.window_growth": "katago",
+        "replay.window_min": 20,
+        "replay.holdout_fraction": 0.0,
+    },
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_restored_window_is_the_one_that_was_left(name: str, tmp_path: Path) -> None:
+    config = tiny_config(VARIANTS[name])
+    with open_session(config, tmp_path, resume=False) as kept:
+        play_and_learn(kept, num_games=14)
+        kept.save()
+        assert kept.trainer.num_steps > 0
+    with open_session(config, tmp_path, resume=True) as restored:
+        assert_same_buffers(restored.learner.buffer, kept.learner.buffer)
+        assert restored.learner.rng.bit_generator.state == kept.learner.rng.bit_generator.state
+        assert restored.counters == kept.counters
+        assert restored.stop_rule is not kept.stop_rule
+
+
+def test_games_after_the_checkpoint_are_in_the_restored_window(tmp_path: Path) -> None:
+    config = tiny_config({"train.batch_size": 500})
+    with open_session(config, tmp_path, resume=False) as killed:
+        play_and_learn(killed, num_games=6)
+        killed.save()
+        play_and_learn(killed, num_games=8)
+    with open_session(config, tmp_path, resume=True) as restored:
+        assert_same_buffers(restored.learner.buffer, killed.learner.buffer)
+        assert restored.store.num_games == killed.store.num_games
+        assert restored.counters.iteration == 1
+
+
+def test_a_new_run_is_saved_before_its_first_game(tmp_path: Path) -> None:
+    config = tiny_config()
+    with open_session(config, tmp_path, resume=False) as session:
+        saved = load_checkpoint(tmp_path / "checkpoints" / "00000000")
+        for name, array in session.best.items():
+            np.testing.assert_array_equal(array, saved.best_weights[name])
+    text = (tmp_path / "config.yaml").read_text(encoding="utf-8")
+    assert text == saved.config_text
+    loaded = yaml.safe_load(text)
+    assert loaded["game"]["name"] == "tic_tac_toe"
+    assert loaded["games_per_iteration"] == 6
+    assert loaded.keys() == RunConfig.__dataclass_fields__.keys()
+
+
+def test_a_run_killed_before_its_first_checkpoint_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill(session: Session) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Session, "save", kill)
+        train(tmp_path, tiny_config(games=6))
+    result = train(tmp_path, tiny_config(games=6), resume=True)
+    assert result.num_games >= 6
+
+
+def test_games_without_any_checkpoint_are_refused_and_nothing_is_touched(tmp_path: Path) -> None:
+    train(tmp_path / "run", tiny_config(games=6))
+    other = tmp_path / "other"
+    other.mkdir()
+    (tmp_path / "run" / "records").rename(other / "records")
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        train(other, tiny_config(games=12), resume=True)
+    assert len(stored_records(other)) >= 6
+    assert sorted(path.name for path in other.iterdir()) == ["lock", "records"]
+
+
+def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path) -> None:
+    train(tmp_path, tiny_config(games=6))
+    with pytest.raises(CheckpointError, match=r"stem\.weight is \[8, 3, 3, 3\], expected \[4, 3"):
+        train(tmp_path, tiny_config({"network.num_channels": 4}, games=12), resume=True)
+    with locked(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [({"train.optimizer": "sgd"}, "optimizer"), ({"train.ema_decay": 0.9}, "average")],
+)
+def test_options_a_checkpoint_contradicts_are_refused_and_not_kept(
+    changes: dict[str, object], named: str, tmp_path: Path
+) -> None:
+    train(tmp_path, tiny_config(games=6))
+    before = (tmp_path / "config.yaml").read_text(encoding="utf-8")
+    with pytest.raises(CheckpointError, match=named):
+        train(tmp_path, tiny_config(changes, games=12), resume=True)
+    assert (tmp_path / "config.yaml").read_text(encoding="utf-8") == before
+    assert train(tmp_path, tiny_config(games=12), resume=True).num_games >= 12
+
+
+def test_streams_of_a_run_are_all_different(tmp_path: Path) -> None:
+    with open_session(tiny_config(), tmp_path, resume=False) as session:
+        draws = {session.learner.rng.random()}
+        gates = set()
+        for _ in range(5):
+            session.begin_iteration()
+            gates.add(session.seed_of_iteration())
+    assert len(gates) == 5
+    games = [[1, actor, number] for actor in range(4) for number in range(50)]
+    games += [[1, ACTORS_PER_SITTING, number] for number in range(50)]
+    draws |= {np.random.default_rng(entropy).random() for entropy in games}
+    assert len(draws) == len(games) + 1
+
+
+def test_seeds_of_gates_are_those_of_the_iteration_after_a_resume(tmp_path: Path) -> None:
+    config = tiny_config()
+    with open_session(config, tmp_path, resume=False) as first:
+        first.begin_iteration()
+        first.save()
+        first.begin_iteration()
+        expected = first.seed_of_iteration()
+    with open_session(config, tmp_path, resume=True) as second:
+        second.begin_iteration()
+        assert second.seed_of_iteration() == expected
+
+
+class NoActors:
+    """Stands in for `RayPool`: remembers what it was asked for."""
+
+    asked: list[tuple[int, int]] = []
+
+    def __init__(self, setup: object, *, num_actors: int, first_actor: int) -> None:
+        self.asked.append((num_actors, first_actor))
+
+
+def test_the_default_is_an_actor_per_usable_cpu_and_more_are_said_to_share(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(session_module, "RayPool", NoActors)
+    monkeypatch.setattr(session_module, "usable_cpus", lambda: 3)
+    monkeypatch.setattr(NoActors, "asked", [])
+    with caplog.at_level(logging.WARNING):
+        make_pool(actor_setup(mode="ray", num_actors=None), sitting=0)
+        make_pool(actor_setup(mode="ray", num_actors=2), sitting=1)
+        assert caplog.text == ""
+        make_pool(actor_setup(mode="ray", num_actors=16), sitting=2)
+    assert NoActors.asked == [(3, 0), (2, ACTORS_PER_SITTING), (16, 2 * ACTORS_PER_SITTING)]
+    assert "num_actors=16 on 3 usable CPUs" in caplog.text
+    assert isinstance(make_pool(actor_setup(mode="inline"), sitting=0), InlinePool)
