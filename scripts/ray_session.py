@@ -1,5 +1,6 @@
 """Ray on this machine alone: nothing outside can connect, and nothing stays behind."""
 
+import fcntl
 import logging
 import os
 import secrets
@@ -13,6 +14,8 @@ from scripts.arguments import CommandLineError
 
 # A Unix socket's path may have 107 bytes, and Ray adds up to 60 of its own.
 MAX_FOLDER_BYTES = 40
+FOLDER_PREFIX = "alphago-"
+LOCK_FILE = "lock"
 ENVIRONMENT = {
     # Without clusters Ray listens on 127.0.0.1 alone, on Linux too, whatever the name says.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
@@ -36,24 +39,37 @@ def ray_session(*, num_actors: int) -> Iterator[None]:
     import ray
     from ray._private import ray_constants
 
-    ray_constants.ENABLE_RAY_CLUSTER = (
-        False  # as the environment says, had ray been imported before
-    )
+    # As the environment says, had ray been imported before.
+    ray_constants.ENABLE_RAY_CLUSTER = False
     logging.getLogger(AUTHENTICATION_LOGGER).setLevel(logging.ERROR)
     folder = _short_folder()
-    try:
-        ray.init(
-            address="local",
-            num_cpus=num_actors,
-            object_store_memory=OBJECT_STORE_BYTES,
-            include_dashboard=False,
-            logging_level=logging.WARNING,
-            _temp_dir=str(folder),
-        )
-        yield
-    finally:
-        ray.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)  # Ray's daemons may still be writing their logs
+    remove_leftovers(folder.parent)
+    with (folder / LOCK_FILE).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # dropped with the process, however it ends
+        try:
+            ray.init(
+                address="local",
+                num_cpus=num_actors,
+                object_store_memory=OBJECT_STORE_BYTES,
+                include_dashboard=False,
+                logging_level=logging.WARNING,
+                _temp_dir=str(folder),
+            )
+            yield
+        finally:
+            ray.shutdown()
+            shutil.rmtree(folder, ignore_errors=True)  # daemons may still be writing their logs
+
+
+def remove_leftovers(parent: Path) -> None:
+    """Removes the folders of sessions that were killed: nobody holds their lock any more."""
+    for lock_file in parent.glob(f"{FOLDER_PREFIX}*/{LOCK_FILE}"):
+        try:
+            with lock_file.open("r") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(lock_file.parent, ignore_errors=True)
+        except OSError:  # in use, another user's, or removed by another process just now
+            continue
 
 
 def _short_folder() -> Path:
@@ -61,7 +77,7 @@ def _short_folder() -> Path:
     tried = []
     for parent in ("/tmp", tempfile.gettempdir()):
         try:
-            folder = Path(tempfile.mkdtemp(prefix="alphago-", dir=parent))
+            folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=parent))
         except OSError as error:
             tried.append(f"{parent}: {error.strerror}")
             continue

@@ -1,5 +1,6 @@
 """Ray: short folders, localhost only, nothing left behind."""
 
+import fcntl
 from pathlib import Path
 
 import psutil
@@ -8,7 +9,7 @@ import ray
 
 from scripts import ray_session as module
 from scripts.arguments import CommandLineError
-from scripts.ray_session import ray_session
+from scripts.ray_session import LOCK_FILE, ray_session, remove_leftovers
 
 
 def test_session_listens_on_this_machine_only_and_leaves_nothing(
@@ -41,3 +42,15 @@ def test_folder_that_is_too_long_for_sockets_is_refused_before_ray_starts(
     with pytest.raises(CommandLineError, match="sockets"), ray_session(num_actors=1):
         pass
     assert not ray.is_initialized()
+
+
+def test_only_folders_of_killed_sessions_are_removed(tmp_path: Path) -> None:
+    for name in ("alphago-killed", "alphago-running", "alphago-new", "other-killed"):
+        (tmp_path / name).mkdir()
+    for name in ("alphago-killed", "alphago-running", "other-killed"):
+        (tmp_path / name / LOCK_FILE).touch()
+    with (tmp_path / "alphago-running" / LOCK_FILE).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        remove_leftovers(tmp_path)
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["alphago-new", "alphago-running", "other-killed"]
