@@ -1,5 +1,6 @@
 """How self-play games are played, and by how many actors."""
 
+import math
 from dataclasses import dataclass
 
 from alphago.errors import check_config
@@ -71,12 +72,9 @@ class SelfPlayConfig:
                 f"selfplay.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, _SHARE
             )
         for name in ("temperature_early", "temperature_late", "temperature_moves", "max_restarts"):
-            check_config(
-                f"selfplay.{name}",
-                getattr(self, name),
-                getattr(self, name) >= 0,
-                "a number of at least 0",
-            )
+            value = getattr(self, name)
+            # At an infinite temperature illegal actions would be as likely as all others.
+            check_config(f"selfplay.{name}", value, 0 <= value < math.inf, "a number of at least 0")
         check_config(
             "selfplay.full_search_probability",
             self.full_search_probability,

@@ -129,7 +129,8 @@ class Reporter:
             "time/iteration_s": time.monotonic() - session.iteration_started,
             "memory/driver_mb": psutil.Process().memory_info().rss / megabyte,
         }
-        actors = session.pool.resident_bytes()
+        # After Ctrl-C nobody waits for an actor, which may hang.
+        actors = [] if session.stop_rule.interrupted else session.pool.resident_bytes()
         return values | ({"memory/largest_actor_mb": max(actors) / megabyte} if actors else {})
 
     def _show_play(self) -> None:

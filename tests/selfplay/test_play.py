@@ -18,7 +18,8 @@ from selfplay.play import SelfPlay, without_finished
 from selfplay.records import GameRecord, check_record
 from tests.reference.game_records import assert_same_record
 from tests.search.evaluators import HashEvaluator
-from tests.train.tiny import SEARCH, selfplay_config
+from tests.train.tiny import SEARCH, selfplay_config, tiny_config
+from train.replay_buffer import ReplayBuffer
 from train.targets import rows_from_records
 
 TTT = make_game("tic_tac_toe")
@@ -156,6 +157,22 @@ def test_targets_have_no_mass_on_illegal_actions_and_lose_no_rare_one() -> None:
             visits = np.array(list(target.values())) * 40
             np.testing.assert_allclose(visits, np.round(visits), atol=1e-4)
             state = TTT.step(state, [action])
+
+
+@pytest.mark.parametrize("game", [TTT, CONNECT_FOUR], ids=lambda game: game.spec.name)
+def test_samples_of_real_games_are_legal_under_every_symmetry(game: Game) -> None:
+    records = make_selfplay(game=game, num_games=16, full_search_probability=1.0).play(30).records
+    buffer = ReplayBuffer(game.spec, tiny_config({"replay.samples_per_position": 20.0}).replay)
+    buffer.append_games(game, records)
+    rows = buffer.sample(2000, np.random.default_rng(0))
+    taken = rows.observations[:, 0] | rows.observations[:, 1]  # [M, H, W], stones of either
+    closed = taken.reshape(len(taken), -1) if game is TTT else taken[:, 0]  # row 0 is the top
+    assert closed.any()
+    assert not rows.policy_targets[closed.astype(bool)].any()
+    np.testing.assert_allclose(rows.policy_targets.sum(axis=1), 1.0, atol=1e-5)
+    # As many different samples per position as the game has symmetries, at most.
+    seen = {(o.tobytes(), p.tobytes()) for o, p in zip(*rows[:2], strict=True)}
+    assert len(seen) <= len(game.spec.symmetries) * buffer.num_positions
 
 
 def test_value_targets_of_real_games_have_the_view_of_the_mover() -> None:

@@ -251,6 +251,39 @@ def test_a_position_is_not_used_more_often_than_allowed_and_waiting_is_explained
     assert max(logged) <= 3.0
 
 
+@pytest.mark.parametrize("loop", ["synchronous", "asynchronous"])
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_games_that_arrive_at_the_end_are_kept_and_no_actor_is_waited_for_after_ctrl_c(
+    is_interrupted: bool, loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class BusyPool(InlinePool):
+        """Has one more report ready, and actors that answer no further call after that."""
+
+        left = [1] if is_interrupted else [1, 1, 1]
+
+        def is_busy(self) -> bool:
+            return bool(self.left)
+
+        def drain(self, timeout_s: float) -> list[PlayReport]:
+            assert timeout_s == 0.0 or not is_interrupted
+            return super().collect(timeout_s) if self.left and self.left.pop() else []
+
+        def resident_bytes(self) -> list[int]:
+            assert not is_interrupted, "the run would wait for actors that hang"
+            return []
+
+    monkeypatch.setattr(
+        session_module, "make_pool", lambda setup, *, sitting: BusyPool(setup, actor=sitting)
+    )
+    phase = "self-play" if loop == "synchronous" else "self-play and learning"
+    progress = interrupt_in(phase) if is_interrupted else FakeProgress()
+    result = train(tmp_path / "run", tiny_config(games=6, loop=loop), progress=progress)
+    assert result.stopped_because == ("interrupted" if is_interrupted else "games=6 reached")
+    assert BusyPool.left == []
+    assert result.num_games == len(stored_records(tmp_path / "run"))
+    assert result.num_games >= (2 if is_interrupted else 12)
+
+
 def test_no_step_is_made_while_no_game_arrives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

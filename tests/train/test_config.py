@@ -1,0 +1,76 @@
+"""The configuration of a run: what it refuses, and by which name."""
+
+import math
+
+import pytest
+
+from alphago.errors import ConfigError
+from tests.train.tiny import selfplay_config, tiny_config
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("loop", "sequential"),
+        ("games_per_iteration", 0),
+        ("keep_checkpoints", 0),
+        ("minutes", 0),
+        ("minutes", NAN),
+        ("games", -1),
+        ("steps", 0),
+        ("seed", -1),
+        ("seed", 2**63),
+        ("target", 0.0),
+        ("target", 1.5),
+        ("target", 0.5),  # without a suite
+    ],
+)
+def test_values_of_the_run_that_are_refused(key: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"^{key}: got "):
+        tiny_config(**{key: value})
+
+
+def test_no_limit_at_all_is_allowed() -> None:
+    config = tiny_config()
+    assert config.minutes is config.games is config.steps is config.target is None
+
+
+def test_a_target_is_allowed_with_a_suite() -> None:
+    assert tiny_config({"suite.file": "a.json"}, target=1.0).target == 1.0
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("game.name", "conect_four"),
+        ("suite.every_minutes", 0.0),
+        ("suite.num_simulations", 0),
+        ("selfplay.mode", "threads"),
+        ("selfplay.num_actors", 0),
+        ("selfplay.num_games", 0),
+        ("selfplay.num_simulations", 0),
+        ("selfplay.fast_num_simulations", 0),
+        ("selfplay.full_search_probability", 0.0),
+        ("selfplay.full_search_probability", 1.1),
+        ("selfplay.full_search_probability", NAN),
+        ("selfplay.temperature_early", -0.1),
+        ("selfplay.temperature_early", math.inf),
+        ("selfplay.temperature_late", NAN),
+        ("selfplay.temperature_moves", -1),
+        ("selfplay.random_opening_probability", -0.1),
+        ("selfplay.random_opening_plies", 0),
+        ("selfplay.games_per_call", 0),
+        ("selfplay.max_in_flight", 0),
+        ("selfplay.max_restarts", -1),
+    ],
+)
+def test_values_of_components_that_are_refused(key: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"^{key}: got "):
+        tiny_config({key: value})
+
+
+def test_nobody_resigns() -> None:
+    # Every game is played to its end, so no threshold can bias the data.
+    assert not any("resign" in name for name in vars(selfplay_config()))
