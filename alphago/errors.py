@@ -1,7 +1,8 @@
 """One small exception class per cause; messages say what is wrong, where, got and allowed.
 
 Everything a user can cause is an `AlphagoError` (a `ValueError`): the command line prints its
-message on one line and exits with code 2. Broken invariants of our own are `assert`s.
+message on one line and exits with code 2, or 1 for a `TrainingError`, which right input can meet
+too. Broken invariants of our own are `assert`s.
 """
 
 
@@ -14,8 +15,13 @@ class ConfigError(AlphagoError):
 
     def __init__(self, key: str, got: object, allowed: str) -> None:
         """Keeps the key so that callers can point at it."""
-        super().__init__(f"{key}: got {got!r}, allowed: {allowed}")
+        super().__init__(key, got, allowed)  # what pickle hands on: errors cross processes
         self.key = key
+
+    def __str__(self) -> str:
+        """Returns the message."""
+        key, got, allowed = self.args
+        return f"{key}: got {got!r}, allowed: {allowed}"
 
 
 class UnknownGameError(AlphagoError):

@@ -5,10 +5,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from alphago.errors import AlphagoError
+from alphago.errors import AlphagoError, TrainingError
 from scripts.arguments import CommandLineError, hint, one_line
 
 EXIT_OK = 0
+EXIT_FAILED = 1  # the input was right, but a run could not go on
 EXIT_WRONG_INPUT = 2
 EXIT_INTERRUPTED = 130  # what a shell reports of a program ended by Ctrl-C
 
@@ -43,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the words after `alphago`; those of the process if None.
 
     Returns:
-        The exit code: 0, 2 for wrong input (one line on standard error), 130 after Ctrl-C.
+        The exit code: 0, 1 if learning could not go on, 2 for wrong input (in both cases with one
+        line on standard error), 130 after Ctrl-C.
     """
     # Threads that wait for work of torch's would otherwise spin and take the cores of the actors.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -54,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AlphagoError as error:
         name = f"alphago {command}".rstrip()
         print(f"{name}: error: {one_line(error)}", file=sys.stderr)
-        return EXIT_WRONG_INPUT
+        return EXIT_FAILED if isinstance(error, TrainingError) else EXIT_WRONG_INPUT
     except BrokenPipeError:
         # The reader of our output has gone (`alphago games | head -1`); nothing is left to say.
         # Python would complain again when it flushes at exit, so the output points elsewhere.
@@ -81,7 +83,8 @@ def _run_command(command: str, words: list[str]) -> int:
     try:
         module.main(words)
     except SystemExit as stop:
-        assert stop.code in (None, 0), f"alphago {command} ended with exit code {stop.code!r}"
+        if stop.code not in (None, 0):  # while Ray runs, SIGTERM is such an exit
+            raise
     return EXIT_OK
 
 

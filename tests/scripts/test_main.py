@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from alphago.errors import PlayerError
+from alphago.errors import PlayerError, TrainingError
 from scripts import games
 from scripts.main import COMMANDS, main
 
@@ -54,6 +54,27 @@ def test_error_of_several_lines_is_printed_as_one(
     monkeypatch.setattr(games, "main", fail)
     assert main(["games"]) == 2
     assert capsys.readouterr().err == "alphago games: error: first second\n"
+
+
+def test_run_that_cannot_go_on_is_no_wrong_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def diverge(words: list[str]) -> None:
+        raise TrainingError("step 5: training has diverged")
+
+    monkeypatch.setattr(games, "main", diverge)
+    assert main(["games"]) == 1
+    assert capsys.readouterr().err == "alphago games: error: step 5: training has diverged\n"
+
+
+def test_exit_asked_for_by_a_signal_keeps_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end(words: list[str]) -> None:
+        raise SystemExit(15)  # what Ray makes of SIGTERM
+
+    monkeypatch.setattr(games, "main", end)
+    with pytest.raises(SystemExit) as stop:
+        main(["games"])
+    assert stop.value.code == 15
 
 
 def test_bug_of_ours_is_not_dressed_up_as_wrong_input(monkeypatch: pytest.MonkeyPatch) -> None:

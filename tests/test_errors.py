@@ -1,0 +1,37 @@
+"""Errors as callers see them, also those that come from another process."""
+
+import pickle
+
+import pytest
+
+from alphago import errors
+from alphago.errors import AlphagoError, ConfigError, check_config
+
+OTHERS = [
+    each
+    for each in vars(errors).values()
+    if isinstance(each, type) and issubclass(each, AlphagoError) and each is not ConfigError
+]
+
+
+def test_a_wrong_value_is_told_with_key_got_and_allowed() -> None:
+    check_config("gate.mode", "off", True, "gate or off")
+    with pytest.raises(
+        ConfigError, match=r"^gate\.mode: got 'on', allowed: gate or off$"
+    ) as caught:
+        check_config("gate.mode", "on", False, "gate or off")
+    assert caught.value.key == "gate.mode"
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_errors_keep_their_message_between_processes(kind: type[AlphagoError]) -> None:
+    copy = pickle.loads(pickle.dumps(kind("a file: broken")))
+    assert type(copy) is kind
+    assert str(copy) == "a file: broken"
+
+
+def test_a_configuration_error_keeps_key_and_message_between_processes() -> None:
+    error = ConfigError("evaluator.device", "cuda", "auto or cpu")
+    copy = pickle.loads(pickle.dumps(error))
+    assert isinstance(copy, ConfigError)
+    assert (str(copy), copy.key) == (str(error), "evaluator.device")
