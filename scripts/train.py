@@ -16,6 +16,7 @@ from scripts.run_folder import check_unused, make_run_folder
 
 if TYPE_CHECKING:
     from train.config import RunConfig
+    from train.run import RunResult
 
 EXAMPLES = (
     "alphago train game=connect_four network=small train.batch_size=512 minutes=30",
@@ -80,8 +81,12 @@ def main(argv: Sequence[str]) -> None:
     for run_config in run_configs:
         if run_config.run_dir is not None:
             check_unused(Path(run_config.run_dir))
-    for run_config in [prepare(run_config) for run_config in run_configs]:
-        start(run_config)
+    prepared = [prepare(run_config) for run_config in run_configs]
+    for number, run_config in enumerate(prepared, start=1):
+        was_interrupted = start(run_config)
+        if was_interrupted and number < len(prepared):
+            print(f"not started: the {len(prepared) - number} runs that were to follow")
+            break
 
 
 def separate_folders(run_configs: Sequence["RunConfig"]) -> list["RunConfig"]:
@@ -121,19 +126,24 @@ def prepare(run_config: "RunConfig") -> "RunConfig":
     return dataclasses.replace(run_config, suite=suite)
 
 
-def start(run_config: "RunConfig") -> None:
-    """Makes the folder of a new run and trains."""
+def start(run_config: "RunConfig") -> bool:
+    """Makes the folder of a new run and trains; returns whether Ctrl-C ended it."""
     folder = make_run_folder(run_config.run_dir, game_name=run_config.game.name, now=datetime.now())
     print(f"run: {folder}", flush=True)
-    run_and_report(run_config, folder=folder, resume=False)
+    return run_and_report(run_config, folder=folder, resume=False)
 
 
-def run_and_report(run_config: "RunConfig", *, folder: Path, resume: bool) -> None:
-    """Trains in a folder, then says how it ended and how to play and go on."""
+def run_and_report(run_config: "RunConfig", *, folder: Path, resume: bool) -> bool:
+    """Trains in a folder, then says how it ended and how to play and go on.
+
+    Returns:
+        Whether Ctrl-C ended it.
+    """
     from scripts.ray_session import ray_session
     from selfplay.cpus import usable_cpus
     from train.progress import make_progress
     from train.run import run
+    from train.stopping import INTERRUPTED
 
     selfplay = run_config.selfplay
     with contextlib.ExitStack() as stack:
@@ -141,13 +151,29 @@ def run_and_report(run_config: "RunConfig", *, folder: Path, resume: bool) -> No
             stack.enter_context(ray_session(num_actors=selfplay.num_actors or usable_cpus()))
         result = run(run_config, run_dir=folder, resume=resume, progress=make_progress())
     name = shlex.quote(str(folder))
+    go_on = " ".join(["resume", name, *options_to_go_on(run_config, result)])
     print(
         f"stopped: {result.stopped_because}, after {result.minutes:.1f} minutes,"
         f" {result.num_games} games and {result.step} steps; best network: {result.best}\n"
         f"play it:   {program('alphago')} play {name}\n"
-        f"go on:     {program('alphago')} resume {name} minutes={math.ceil(result.minutes) + 5}\n"
+        f"go on:     {program('alphago')} {go_on}\n"
         f"watch it:  {program('tensorboard')} --logdir {name}"
     )
+    return result.stopped_because == INTERRUPTED
+
+
+def options_to_go_on(run_config: "RunConfig", result: "RunResult") -> list[str]:
+    """Returns what must change for a run to go on: the limits it has reached, by as much again."""
+    from train.stopping import TARGET_REACHED
+
+    done = {"minutes": result.minutes, "games": result.num_games, "steps": result.step}
+    limits = {name: getattr(run_config, name) for name in done}
+    options = [
+        f"{name}={math.ceil(done[name] + limit)}"
+        for name, limit in limits.items()
+        if limit is not None and done[name] >= limit
+    ]
+    return options + (["target=null"] if result.stopped_because == TARGET_REACHED else [])
 
 
 def program(name: str) -> str:

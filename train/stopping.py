@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+INTERRUPTED = "interrupted"
+TARGET_REACHED = "target reached"
+
 
 class Clock:
     """Minutes of work on a run, those of earlier sittings included."""
@@ -34,7 +37,7 @@ class StopRule:
 
     def progress(self, *, games: int, steps: int) -> float | None:
         """Returns the share of the run that is done by its nearest limit, None without a limit."""
-        done = {"minutes": self._clock.seconds() / 60, "games": games, "steps": steps}
+        done = self._done(games=games, steps=steps)
         shares = [done[name] / limit for name, limit in self._limits.items() if limit is not None]
         return min(max(shares), 1.0) if shares else None
 
@@ -51,14 +54,17 @@ class StopRule:
     def reason(self, *, games: int, steps: int) -> str | None:
         """Returns why the run is to end after this iteration, in words, or None."""
         if self.interrupted:
-            return "interrupted"
+            return INTERRUPTED
         if self.target_reached:
-            return "target reached"
-        done = {"minutes": self._clock.seconds() / 60, "games": games, "steps": steps}
+            return TARGET_REACHED
+        done = self._done(games=games, steps=steps)
         for name, limit in self._limits.items():
             if limit is not None and done[name] >= limit:
                 return f"{name}={limit:g} reached"
         return None
+
+    def _done(self, *, games: int, steps: int) -> dict[str, float]:
+        return {"minutes": self._clock.seconds() / 60, "games": games, "steps": steps}
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Train, resume, play, match and suite on one tiny run, through the command line."""
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -8,8 +9,10 @@ import pytest
 import yaml
 
 from scripts.main import main
-from scripts.train import program
-from tests.scripts.tiny_run import TINY
+from scripts.train import options_to_go_on, program
+from tests.scripts.tiny_run import TINY, tiny_config
+from train.run import RunResult
+from train.stopping import INTERRUPTED, TARGET_REACHED
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +37,43 @@ def test_train_prints_its_folder_first_and_how_to_go_on_last(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "run: here/my run"
     assert lines[-3].endswith("alphago play 'here/my run'")
-    assert "alphago resume 'here/my run' minutes=" in lines[-2]
+    assert lines[-2].endswith("alphago resume 'here/my run' games=16")
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
     assert (tmp_path / "here" / "my run" / "config.yaml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"minutes": 5.0}, ["minutes=11"]),
+        ({"minutes": 6.0}, []),  # ended by Ctrl-C: what was asked for still stands
+        ({"games": 1000, "steps": 300, "minutes": 1.5}, ["minutes=7", "games=2012"]),
+        ({}, []),
+    ],
+)
+def test_command_to_go_on_raises_the_limits_that_were_reached(
+    limits: dict[str, float], expected: list[str]
+) -> None:
+    config = dataclasses.replace(tiny_config(), **{"games": None, **limits})
+    result = RunResult(Path("run"), 299, 1012, 5.1, "", "00000299")
+    assert options_to_go_on(config, result) == expected
+
+
+def test_command_to_go_on_drops_a_target_that_was_reached() -> None:
+    result = RunResult(Path("run"), 299, 1, 5.1, TARGET_REACHED, "00000299")
+    assert options_to_go_on(tiny_config(), result) == ["target=null"]
+
+
+def test_ctrl_c_ends_a_multirun_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*arguments: object, **keywords: object) -> RunResult:
+        return RunResult(tmp_path, 0, 0, 0.1, INTERRUPTED, "00000000")
+
+    monkeypatch.setattr("train.run.run", interrupted)
+    assert main(["train", "--multirun", *TINY, f"run_dir={tmp_path}", "seed=1,2,3"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["0"]
+    assert capsys.readouterr().out.endswith("not started: the 2 runs that were to follow\n")
 
 
 def test_train_makes_a_folder_named_after_game_and_time(
