@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 PLAIN_SECONDS = 10.0  # seconds between two plain lines of one phase
+MESSAGES = ("gate", "suite")  # numbers that a message has told when they came; no plain line again
 REFRESHES_PER_SECOND = 2.0  # of the live panel: slow enough not to cost the actors their core
 
 
@@ -215,7 +216,7 @@ class PlainProgress:
 
     def _write_numbers(self) -> None:
         self._written = self._clock()
-        texts = [f"{name} {text}" for name, text in describe(self._numbers)]
+        texts = [f"{name} {text}" for name, text in describe(self._numbers) if name not in MESSAGES]
         self._write(" | ".join([self._phase, *texts] if self._phase else texts))
 
     def _write(self, line: str) -> None:

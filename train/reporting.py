@@ -35,7 +35,7 @@ class Reporter:
         config = session.config
         self._evaluator = NetworkEvaluator(session.game, config.network, config.evaluator)
         self._results: dict[str, float] = {}  # of gate and suite, until the iteration is written
-        self._last_arrival = time.monotonic()
+        self._quiet_since = time.monotonic()
 
     def close(self) -> None:
         """Closes log and TensorBoard."""
@@ -43,6 +43,7 @@ class Reporter:
 
     def phase(self, name: str) -> None:
         """Says what the run is doing now."""
+        self._quiet_since = time.monotonic()  # nobody played while the last phase went on
         self._progress.phase(name)
 
     def message(self, text: str) -> None:
@@ -53,10 +54,10 @@ class Reporter:
         """Shows the games so far; when none arrive for a while, says what is waited for."""
         now = time.monotonic()
         if num_arrived:
-            self._last_arrival = now
+            self._quiet_since = now
             self._show_play()
-        elif now - self._last_arrival > QUIET_S:
-            self._last_arrival = now
+        elif now - self._quiet_since > QUIET_S:
+            self._quiet_since = now
             self.message(self._what_is_awaited())
 
     def step(self, metrics: StepMetrics) -> None:
