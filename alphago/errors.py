@@ -5,6 +5,8 @@ message on one line and exits with code 2, or 1 for a `TrainingError`, which rig
 too. Broken invariants of our own are `assert`s.
 """
 
+from numbers import Integral
+
 
 class AlphagoError(ValueError):
     """Base of all errors that wrong input can cause."""
@@ -78,3 +80,20 @@ def check_config(key: str, got: object, condition: bool, allowed: str) -> None:
     """
     if not condition:
         raise ConfigError(key, got, allowed)
+
+
+def check_count(key: str, got: object, *, at_least: int, or_null: bool = False) -> None:
+    """Raises `ConfigError` unless a value is an integer of at least so much; a bool is none.
+
+    Args:
+        key: as in `check_config`.
+        got: the value.
+        at_least: the lowest allowed one.
+        or_null: whether None, null in YAML, is allowed as well.
+
+    Raises:
+        ConfigError: if it is anything else.
+    """
+    is_count = isinstance(got, Integral) and not isinstance(got, bool) and int(got) >= at_least
+    allowed = f"an integer of at least {at_least}" + ", or null" * or_null
+    check_config(key, got, is_count or (or_null and got is None), allowed)

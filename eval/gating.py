@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from alphago.errors import check_config
+from alphago.errors import check_config, check_count
 from alphago.games.game import Game
 from alphago.players.network_player import NetworkPlayer
 from alphago.search.search import SearchConfig
@@ -39,11 +39,10 @@ class GateConfig:
         """Checks the values."""
         check_config("gate.mode", self.mode, self.mode in MODES, " or ".join(MODES))
         num_games = self.num_games
-        is_even = _is_count(num_games) and num_games >= 2 and num_games % 2 == 0
+        is_even = isinstance(num_games, int) and num_games >= 2 and num_games % 2 == 0
         check_config("gate.num_games", num_games, is_even, "an even integer of at least 2")
         for key in ("num_simulations", "threshold_percent", "opening_plies"):
-            value = getattr(self, key)
-            check_config(f"gate.{key}", value, _is_count(value), "an integer of at least 0")
+            check_count(f"gate.{key}", getattr(self, key), at_least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,8 +171,3 @@ def decide(match: MatchResult | None, config: GateConfig) -> bool:
     return match is not None and passes(
         **match.total._asdict(), threshold_percent=config.threshold_percent
     )
-
-
-def _is_count(value: object) -> bool:
-    """Tells whether a value is an integer of at least 0; True and False are none."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from alphago.errors import check_config
+from alphago.errors import check_count
 from alphago.games.game import Game
 from alphago.games.notation import replay
 from alphago.games.random_play import random_actions
@@ -31,8 +31,8 @@ def paired_openings(game: Game, *, num_pairs: int, num_plies: int, seed: int) ->
     Raises:
         ConfigError: if a number is negative.
     """
-    check_config("num_pairs", num_pairs, num_pairs >= 0, "an integer of at least 0")
-    check_config("opening_plies", num_plies, num_plies >= 0, "an integer of at least 0")
+    check_count("num_pairs", num_pairs, at_least=0)
+    check_count("opening_plies", num_plies, at_least=0)
     rng = np.random.default_rng(seed)
     openings: dict[bytes, list[int]] = {}
     num_failures = 0

@@ -3,11 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from alphago.errors import check_config
+from alphago.errors import check_config, check_count
 
 MODES = ("ray", "inline")
-_COUNT = "an integer of at least 1"
-_SHARE = "a number from 0 to 1"
 
 
 @dataclass(kw_only=True)
@@ -53,25 +51,22 @@ class SelfPlayConfig:
     def __post_init__(self) -> None:
         """Checks the values."""
         check_config("selfplay.mode", self.mode, self.mode in MODES, " or ".join(MODES))
-        check_config(
-            "selfplay.num_actors",
-            self.num_actors,
-            self.num_actors is None or self.num_actors >= 1,
-            f"{_COUNT}, or null",
-        )
+        check_count("selfplay.num_actors", self.num_actors, at_least=1, or_null=True)
         for name in (
             "num_games",
             "num_simulations",
             "fast_num_simulations",
+            "random_opening_plies",
             "games_per_call",
             "max_in_flight",
         ):
-            check_config(f"selfplay.{name}", getattr(self, name), getattr(self, name) >= 1, _COUNT)
+            check_count(f"selfplay.{name}", getattr(self, name), at_least=1)
+        for name in ("temperature_moves", "max_restarts"):
+            check_count(f"selfplay.{name}", getattr(self, name), at_least=0)
         for name in ("full_search_probability", "random_opening_probability"):
-            check_config(
-                f"selfplay.{name}", getattr(self, name), 0 <= getattr(self, name) <= 1, _SHARE
-            )
-        for name in ("temperature_early", "temperature_late", "temperature_moves", "max_restarts"):
+            value = getattr(self, name)
+            check_config(f"selfplay.{name}", value, 0 <= value <= 1, "a number from 0 to 1")
+        for name in ("temperature_early", "temperature_late"):
             value = getattr(self, name)
             # At an infinite temperature illegal actions would be as likely as all others.
             check_config(f"selfplay.{name}", value, 0 <= value < math.inf, "a number of at least 0")
@@ -81,5 +76,3 @@ class SelfPlayConfig:
             self.full_search_probability > 0,
             "above 0: without full searches there is nothing to learn",
         )
-        plies = self.random_opening_plies
-        check_config("selfplay.random_opening_plies", plies, plies >= 1, _COUNT)

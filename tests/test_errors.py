@@ -2,10 +2,11 @@
 
 import pickle
 
+import numpy as np
 import pytest
 
 from alphago import errors
-from alphago.errors import AlphagoError, ConfigError, check_config
+from alphago.errors import AlphagoError, ConfigError, check_config, check_count
 
 OTHERS = [
     each
@@ -21,6 +22,19 @@ def test_a_wrong_value_is_told_with_key_got_and_allowed() -> None:
     ) as caught:
         check_config("gate.mode", "on", False, "gate or off")
     assert caught.value.key == "gate.mode"
+
+
+def test_a_count_is_an_integer_from_its_lowest_value_on() -> None:
+    for count in (2, 3, np.int64(2)):
+        check_count("games", count, at_least=2)
+    check_count("games", None, at_least=2, or_null=True)
+    for wrong in (1, -2, 2.0, True, "2", None):
+        with pytest.raises(
+            ConfigError, match=r"^games: got .*, allowed: an integer of at least 2$"
+        ):
+            check_count("games", wrong, at_least=2)
+    with pytest.raises(ConfigError, match=r"of at least 0, or null$"):
+        check_count("games", False, at_least=0, or_null=True)
 
 
 @pytest.mark.parametrize("kind", OTHERS)

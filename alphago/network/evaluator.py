@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from alphago.errors import ConfigError, check_config
+from alphago.errors import ConfigError, check_config, check_count
 from alphago.games.game import Game
 from alphago.network.inference import FoldedNetwork, best_convolution
 from alphago.network.network import NetworkConfig, load_weights, make_network
@@ -42,10 +42,7 @@ class EvaluatorConfig:
         check_config("evaluator.device", self.device, self.device in DEVICES, ", ".join(DEVICES))
         is_precision = self.precision in PRECISIONS
         check_config("evaluator.precision", self.precision, is_precision, ", ".join(PRECISIONS))
-        is_count = self.num_threads is None or (
-            type(self.num_threads) is int and self.num_threads >= 1
-        )
-        check_config("evaluator.num_threads", self.num_threads, is_count, "null or at least 1")
+        check_count("evaluator.num_threads", self.num_threads, at_least=1, or_null=True)
 
 
 class NetworkEvaluator:

@@ -11,15 +11,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from alphago.errors import CheckpointError, check_config
+from alphago.errors import CheckpointError, check_count
 from alphago.games.game import GameSpec
 from alphago.types import Weights
 
 FINAL_LAYER_STD = 0.01  # first priors are close to uniform and first values close to 0
-WRAPPER_PREFIXES = (
-    "_orig_mod.",
-    "module.",
-)  # put before every name by torch.compile and by data parallel wrappers
+# Put before every name by torch.compile and by data parallel wrappers.
+WRAPPER_PREFIXES = ("_orig_mod.", "module.")
+_MAX_FAULTS_SHOWN = 4  # in an error message, which shall stay one readable line
 
 
 @dataclass(kw_only=True)
@@ -43,8 +42,7 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         """Checks the sizes."""
         for name, size in vars(self).items():
-            is_size = type(size) is int and size >= 1  # a bool is no number
-            check_config(f"network.{name}", size, is_size, "an integer of at least 1")
+            check_count(f"network.{name}", size, at_least=1)
 
 
 class ResidualBlock(nn.Module):
@@ -193,7 +191,13 @@ def load_weights(module: nn.Module, weights: Weights) -> None:
         if name in sources and sources[name].shape != tuple(tensor.shape)
     ]
     if faults:
-        raise CheckpointError(f"the weights do not fit this network: {'; '.join(faults)}")
+        more = (
+            f" and {len(faults) - _MAX_FAULTS_SHOWN} more"
+            if len(faults) > _MAX_FAULTS_SHOWN
+            else ""
+        )
+        shown = "; ".join(faults[:_MAX_FAULTS_SHOWN])
+        raise CheckpointError(f"the weights do not fit this network: {shown}{more}")
     with torch.no_grad():
         for name, tensor in targets.items():
             # Not `from_numpy`: it warns of read-only arrays, as those from Ray's object store are.

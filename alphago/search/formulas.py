@@ -43,7 +43,7 @@ def puct_score(value: Real, prior: Real, visits: int, exploration: Real) -> Any:
 def first_play_value(node_value: Real, visited_prior: Real, reduction: Real) -> Any:
     """Value assumed for an action that was never tried (first-play urgency, KataGo section 3).
 
-    The node's own value, lowered by `reduction * sqrt(prior of the actions tried so far)`, and
-    never below a loss.
+    The mean value of the node, lowered by `reduction * sqrt(prior of the actions tried so far)`,
+    and never below a loss.
     """
     return max(np.float32(-1.0), node_value - reduction * np.float32(np.sqrt(visited_prior)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from alphago.errors import EvaluationError, FinishedGameError, check_config
+from alphago.errors import EvaluationError, FinishedGameError, check_config, check_count
 from alphago.games.game import Game
 from alphago.search.formulas import exploration_table
 from alphago.search.tree import LEAF_CHILD, ROOT, allocate_leaves, allocate_trees, state_rows
@@ -108,9 +108,7 @@ def run_search(
         FinishedGameError: if a position is over.
         EvaluationError: if the evaluator's answer cannot be used.
     """
-    check_config(
-        "num_simulations", num_simulations, num_simulations >= 0, "an integer of at least 0"
-    )
+    check_count("num_simulations", num_simulations, at_least=0)
     num_rows = len(states)
     search = BatchSearch(
         game, evaluator, config, num_rows=num_rows, max_simulations=num_simulations
@@ -160,9 +158,8 @@ class BatchSearch:
         self.trees = allocate_trees(num_rows, num_nodes, num_actions)
         self._leaves = allocate_leaves(num_rows)
         self._node_states = np.zeros((num_rows, num_nodes), game.spec.state_dtype)
-        self._node_states[:, ROOT] = game.initial_states(
-            num_rows
-        )  # rows never started are evaluated too
+        # Rows that were never started are evaluated too.
+        self._node_states[:, ROOT] = game.initial_states(num_rows)
         self._leaf_states = game.initial_states(num_rows)
         self._states = state_rows(self._node_states, self._leaf_states)
         # Evaluations left, the root's own included; -1: the row was never started.
@@ -270,6 +267,7 @@ class BatchSearch:
     def _expand(self, prior_logits: FloatArray, values: FloatArray) -> None:
         """Adds the leaves to the trees and backs their values up."""
         game, states = self.game, self._leaf_states
+        legal = game.legal_actions(states)
         to_play, is_over = game.to_play(states), game.is_over(states)
         exact_values = values  # not looked at where no game is over
         if is_over.any():
@@ -280,7 +278,7 @@ class BatchSearch:
             self._leaves,
             prior_logits,
             values,
-            game.legal_actions(states),
+            legal,
             to_play,
             is_over,
             exact_values,
@@ -289,9 +287,11 @@ class BatchSearch:
             self._remaining,
         )
         if bad_row != NO_BAD_ROW:
+            logits = prior_logits[bad_row, legal[bad_row]]
             raise EvaluationError(
-                f"{self.evaluator}: got value {values[bad_row]} and policy logits"
-                f" {prior_logits[bad_row]}, allowed: finite logits and a value in [-1, 1]"
+                f"{type(self.evaluator).__name__}: got value {values[bad_row]} and"
+                f" {np.count_nonzero(~np.isfinite(logits))} logits of legal actions that are not"
+                " finite, allowed: finite logits and a value in [-1, 1]"
             )
 
     def _check_shapes(self, evaluation: Evaluation) -> None:
@@ -300,6 +300,6 @@ class BatchSearch:
         got = (evaluation.prior_logits.shape, evaluation.value.shape)
         if got != ((num_rows, num_actions), (num_rows,)):
             raise EvaluationError(
-                f"{self.evaluator}: got logits and values of shapes {got[0]} and {got[1]},"
-                f" allowed: ({num_rows}, {num_actions}) and ({num_rows},)"
+                f"{type(self.evaluator).__name__}: got logits and values of shapes {got[0]} and"
+                f" {got[1]}, allowed: ({num_rows}, {num_actions}) and ({num_rows},)"
             )

@@ -23,9 +23,9 @@ class Tree(NamedTuple):
     Nodes are numbered in the order of their creation. `node_value_sums` and `raw_values` are in the
     view of the player to move at that node; `children_value_sums` in the view of the player to move
     at the *parent*, so that choosing an action never needs a sign. Sums are kept instead of means:
-    a sum does not depend on the order of its terms, so equal actions stay exactly equal. A node
-    that is over has a value but no children: its `children_*` and `legal_actions` rows are never
-    written nor read.
+    a sum of results (1, 0, -1) is exact in any order, so that actions with equal results stay
+    exactly equal, where a running mean is rounded at each step. A node that is over has a value but
+    no children: its `children_*` and `legal_actions` rows are never written nor read.
 
     Attributes:
         num_nodes: nodes in use; 0 before the root is evaluated.
@@ -71,9 +71,7 @@ class StateRows(NamedTuple):
     """Game states as rows of G bytes, so that kernels can move them without knowing the game."""
 
     nodes: npt.NDArray[np.uint8]  # [B, N, G], the state of every node
-    leaves: npt.NDArray[
-        np.uint8
-    ]  # [B, G], the state of each row's leaf; before the game's step, of its parent
+    leaves: npt.NDArray[np.uint8]  # [B, G], of each row's leaf; before the game's step its parent's
 
 
 def allocate_trees(num_games: int, num_nodes: int, num_actions: int) -> Tree:

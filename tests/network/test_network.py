@@ -132,6 +132,15 @@ def test_weights_that_do_not_fit_are_named_and_change_nothing(change, words):
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
 
+def test_weights_of_quite_another_network_are_refused_in_one_short_line():
+    network = make_network(make_spec(), make_config(num_blocks=20), seed=1)
+    with pytest.raises(
+        CheckpointError, match="stem.weight is missing; .* and [0-9]+ more$"
+    ) as caught:
+        load_weights(network, {})
+    assert len(str(caught.value)) < 300
+
+
 @pytest.mark.parametrize("name", list(vars(make_config())))
 @pytest.mark.parametrize("size", [0, -1, 2.5, True, "2"])
 def test_a_size_that_makes_no_sense_is_refused_by_name(name, size):

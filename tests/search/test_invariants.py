@@ -177,6 +177,27 @@ def test_logits_of_legal_actions_must_be_finite(logit: float, num_simulations: i
         )
 
 
+def test_what_is_wrong_with_a_network_is_one_line() -> None:
+    """Whatever the number of actions; what is said of illegal ones does not count."""
+    game = game_named("tic_tac_toe")
+    evaluator = FixedEvaluator([np.nan] * 9, 0.5)
+    with pytest.raises(EvaluationError) as caught:
+        run_search(game, evaluator, state_after(game, [4]), search_config(), num_simulations=1)
+    assert str(caught.value) == (
+        "FixedEvaluator: got value 0.5 and 8 logits of legal actions that are not finite,"
+        " allowed: finite logits and a value in [-1, 1]"
+    )
+
+
+@pytest.mark.parametrize("num_simulations", [-1, 2.5, 100.0, True, None])
+def test_a_number_of_simulations_that_is_none_is_refused(num_simulations: object) -> None:
+    """By name, before anything is allocated."""
+    game = game_named("tic_tac_toe")
+    states, uniform = game.initial_states(1), UniformEvaluator(game)
+    with pytest.raises(ConfigError, match=r"^num_simulations: got .*, allowed: an integer of"):
+        run_search(game, uniform, states, search_config(), num_simulations=num_simulations)
+
+
 @pytest.mark.parametrize("logit", [np.nan, np.inf, -np.inf, 200.0])
 def test_logits_of_illegal_actions_do_not_matter(logit: float) -> None:
     """Cell 4 is taken; whatever is said of it changes nothing."""
@@ -216,7 +237,9 @@ def test_answers_of_the_wrong_shape_are_refused(
 
     game = game_named("tic_tac_toe")
     states = game.initial_states(2)
-    with pytest.raises((EvaluationError, AssertionError)):
+    with pytest.raises(
+        EvaluationError, match="MisshapenEvaluator: got logits and values of shapes"
+    ):
         run_search(game, MisshapenEvaluator(), states, search_config(), num_simulations=3)
 
 
