@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.games.game import Game
+from alphago.games.notation import replay
 from alphago.games.random_play import random_actions
 from alphago.search import BatchSearch, SearchConfig, choose_actions, dirichlet_noise, visit_probs
-from alphago.types import Evaluator, SearchResult, Weights
+from alphago.types import Evaluator, FloatArray, SearchResult, Weights
 from selfplay.config import SelfPlayConfig
-from selfplay.records import SCHEMA_VERSION, GameRecord
+from selfplay.records import GameRecord
 
 
 class TrainableEvaluator(Evaluator, Protocol):
@@ -161,17 +162,17 @@ class SelfPlay:
     def snapshot(self) -> dict[str, Any]:
         """Returns the unfinished games as plain data for JSON; running searches start afresh."""
         self._searches_are_stale = True
-        games = []
-        for game in self._games:
-            fields = {name: getattr(game, name) for name in ("index", "network_version", "actions")}
-            games.append(
-                fields
-                | {
-                    "rng": game.rng.bit_generator.state,
-                    "targets": game.targets,
-                    "root_values": game.root_values,
-                }
-            )
+        games = [
+            {
+                "index": game.index,
+                "network_version": game.network_version,
+                "rng": game.rng.bit_generator.state,
+                "actions": list(game.actions),  # copies: the game goes on, the snapshot does not
+                "targets": list(game.targets),
+                "root_values": list(game.root_values),
+            }
+            for game in self._games
+        ]
         return {"actor": self._actor, "num_games_begun": self._num_games_begun, "games": games}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -198,10 +199,11 @@ class SelfPlay:
                     root_values=list(saved["root_values"]),
                 )
             )
-            self._states[row : row + 1] = self._replay(saved["actions"])
+            self._states[row : row + 1] = replay(self._game, saved["actions"])
         self._searches_are_stale = True
 
     def _begin_or_restart(self) -> None:
+        """Gives every row a game and, where the old ones are of no use, a search."""
         rows = np.arange(self._config.num_games)
         self._games += [self._begin_game(int(row)) for row in rows[len(self._games) :]]
         if self._searches_are_stale:
@@ -219,14 +221,8 @@ class SelfPlay:
             game.actions = random_actions(self._game, rng, num_moves=num_moves)
             game.targets = [None] * len(game.actions)
             game.root_values = [0.0] * len(game.actions)
-        self._states[row : row + 1] = self._replay(game.actions)
+        self._states[row : row + 1] = replay(self._game, game.actions)
         return game
-
-    def _replay(self, actions: list[int]) -> npt.NDArray[np.void]:
-        state = self._game.initial_states(1)
-        for action in actions:
-            state = self._game.step(state, [action])
-        return state
 
     def _start_searches(self, rows: npt.NDArray[np.int64]) -> None:
         """Starts the next search of each row: a full one with noise, or a fast one (KataGo 3.1)."""
@@ -275,13 +271,12 @@ class SelfPlay:
         game.root_values.append(float(result.root_values[k]))
         return action
 
-    def _record(self, game: GameInProgress, returns: npt.NDArray[np.float32]) -> GameRecord:
+    def _record(self, game: GameInProgress, returns: FloatArray) -> GameRecord:
+        """Returns the record of a game that ended with these returns [P]."""
         sizes = [0 if target is None else len(target[0]) for target in game.targets]
         kept = [target for target in game.targets if target is not None]
         return GameRecord(
             game=self._game.spec.name,
-            rules="",
-            schema_version=SCHEMA_VERSION,
             network_version=game.network_version,
             seed=np.array([self._seed, self._actor, game.index], np.int64),
             actions=np.array(game.actions, np.int16),
@@ -289,7 +284,7 @@ class SelfPlay:
             target_shares=np.array([share for _, shares in kept for share in shares], np.float32),
             target_offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
             root_values=np.array(game.root_values, np.float32),
-            is_target=np.array([target is not None for target in game.targets]),
-            returns=returns.astype(np.float32),
+            is_target=np.array([target is not None for target in game.targets], np.bool_),
+            returns=returns,
             truncated=False,
         )

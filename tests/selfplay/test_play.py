@@ -1,6 +1,7 @@
 """Self-play: what its records hold, its random streams, and going on after a stop."""
 
 import dataclasses
+import itertools
 import json
 import random
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from alphago.types import Weights
 from selfplay import play as module
 from selfplay.play import SelfPlay, without_finished
 from selfplay.records import GameRecord, check_record
+from tests.reference.forced_pass_game import ForcedPassGame
 from tests.reference.game_records import assert_same_record
 from tests.search.evaluators import HashEvaluator
 from tests.train.tiny import SEARCH, selfplay_config, tiny_config
@@ -129,7 +131,9 @@ def test_records_hold_what_the_searches_found(watched: type[WatchedSearch]) -> N
     assert 0 < num_fast < num_searches / 2
 
 
-@pytest.mark.parametrize("game", [TTT, CONNECT_FOUR], ids=lambda game: game.spec.name)
+@pytest.mark.parametrize(
+    "game", [TTT, CONNECT_FOUR, ForcedPassGame()], ids=lambda game: game.spec.name
+)
 def test_records_are_sound_and_replay(game: Game) -> None:
     selfplay = make_selfplay(game=game, num_games=16, random_opening_probability=0.5)
     records = selfplay.play(40).records
@@ -184,6 +188,26 @@ def test_value_targets_of_real_games_have_the_view_of_the_mover() -> None:
         # The last mover has won; the players alternate in tic-tac-toe.
         expected = [(-1) ** (len(values) - 1 - ply) for ply in range(len(values))]
         np.testing.assert_array_equal(values, expected)
+
+
+def test_values_have_the_view_of_the_mover_where_players_do_not_alternate() -> None:
+    game = ForcedPassGame()
+    selfplay = make_selfplay(game=game, num_simulations=300, full_search_probability=1.0)
+    num_same_mover, num_passes = 0, 0
+    for record in selfplay.play(30).records:
+        movers, states = [], game.initial_states(1)
+        for action in record.actions.tolist():
+            movers.append(int(game.to_play(states)[0]))
+            states = game.step(states, [action])
+        expected = record.returns[movers]
+        values = rows_from_records(game, [record]).value_targets
+        np.testing.assert_array_equal(values, expected[record.is_target])
+        # From the last move 300 simulations see to the end: the search agrees with the result.
+        assert abs(record.root_values[-1] - expected[-1]) < 0.2
+        num_same_mover += sum(one == other for one, other in itertools.pairwise(movers))
+        num_passes += int((record.actions == game.spec.pass_action).sum())
+    assert num_same_mover > 10
+    assert num_passes > 0
 
 
 def test_temperature_falls_after_the_first_moves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,6 +367,15 @@ def test_a_restored_self_play_goes_on_like_the_one_that_was_kept() -> None:
             assert_same_record(one, other)
         assert first.stats[1:] == second.stats[1:]
     assert kept.snapshot() == restored.snapshot()
+
+
+def test_a_snapshot_stays_as_it_was_while_the_games_go_on() -> None:
+    kept = make_selfplay(num_games=5)
+    kept.play(7)
+    snapshot = kept.snapshot()
+    text = json.dumps(snapshot)
+    kept.play(9)
+    assert json.dumps(snapshot) == text
 
 
 def test_three_stops_in_a_row_change_nothing() -> None:
