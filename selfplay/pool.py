@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 import ray
-from ray.exceptions import RayActorError
+from ray.exceptions import OutOfMemoryError, RayActorError
 
 from alphago.errors import TrainingError
 from alphago.types import Weights
@@ -15,6 +15,9 @@ from selfplay.play import PlayReport
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
+
+# What a call of a dead actor raises; the first where Ray ended it because memory was short.
+DEAD = (OutOfMemoryError, RayActorError)
 
 
 class SelfPlayPool(Protocol):
@@ -174,7 +177,7 @@ class RayPool:
             index = len(results)
             try:
                 results.append(ray.get(calls[index]))
-            except RayActorError as error:
+            except DEAD as error:
                 position = positions[index]
                 # It was replaced already where an earlier call of this actor failed as well.
                 if self._actors[position] is actors[index]:
@@ -221,21 +224,21 @@ class RayPool:
             position = self._calls.pop(call)
             try:
                 report = ray.get(call)
-            except RayActorError as error:
+            except DEAD as error:
                 self._replace(position, error)
                 continue
             if report is not None:  # None answers set_weights
                 reports.append(report)
         return reports
 
-    def _replace(self, position: int, error: RayActorError) -> None:
+    def _replace(self, position: int, error: OutOfMemoryError | RayActorError) -> None:
         """Starts another actor in place of a dead one, within the limit.
 
         Raises:
             TrainingError: if the limit is reached, or the actor could not even start: the next one
                 could not either.
         """
-        if error.actor_init_failed:
+        if isinstance(error, RayActorError) and error.actor_init_failed:
             cause = str(error).splitlines()[-1]
             raise TrainingError(f"self-play actor {position} cannot start: {cause}") from error
         self.num_restarts += 1

@@ -11,6 +11,7 @@ import psutil
 import pytest
 import ray
 import torch
+from ray.exceptions import OutOfMemoryError
 
 from alphago.errors import CheckpointError, EvaluationError, TrainingError
 from alphago.games import make_game
@@ -219,6 +220,24 @@ def test_an_actor_has_no_more_calls_open_than_allowed(pool: RayPool) -> None:
     assert len(drain(pool)) <= 3 * NUM_ACTORS
 
 
+def test_actors_that_hang_are_not_waited_for(pool: RayPool) -> None:
+    play(pool, 2)
+    drain(pool)
+    stopped = process_ids(pool)
+    for each in stopped:
+        os.kill(each, signal.SIGSTOP)
+    try:
+        assert [pool.collect(0.05) for _ in range(5)] == [[]] * 5
+        assert len(pool._calls) == 3 * NUM_ACTORS  # nothing piles up
+        assert pool.drain(0.0) == []
+        assert pool.is_busy()
+    finally:
+        for each in stopped:
+            os.kill(each, signal.SIGCONT)
+    assert len(drain(pool)) == 3 * NUM_ACTORS
+    assert process_ids(pool) == stopped
+
+
 def test_actors_have_one_thread(pool: RayPool) -> None:
     assert pool.map(threads, [()] * NUM_ACTORS) == [(1, "1")] * NUM_ACTORS
 
@@ -267,6 +286,23 @@ def test_an_actor_that_dies_while_nobody_plays_is_replaced(pool: RayPool) -> Non
     assert pool.num_restarts == restarts + 1
     assert process_ids(pool)[1] == other
     play_until(pool, actor=newest)
+
+
+def test_an_actor_that_ray_ends_for_want_of_memory_is_replaced(
+    pool: RayPool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    restarts, fetch, failures = pool.num_restarts, ray.get, [0]
+
+    def fail_once(call: object) -> object:
+        if failures:
+            failures.pop()
+            raise OutOfMemoryError("Task was killed due to the node running low on memory.")
+        return fetch(call)
+
+    monkeypatch.setattr(ray, "get", fail_once)
+    assert pool.map(divide, [(6, 2), (1, 4)]) == [3.0, 0.25]
+    assert pool.num_restarts == restarts + 1
+    assert "running low on memory" in caplog.text
 
 
 def test_map_keeps_the_order_when_an_actor_dies(pool: RayPool, tmp_path: Path) -> None:
