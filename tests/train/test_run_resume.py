@@ -11,6 +11,7 @@ from alphago.errors import CheckpointError
 from alphago.network.weights import load_player_network
 from alphago.types import Weights
 from tests.train.tiny import (
+    FakeProgress,
     log_lines,
     stored_records,
     tiny_config,
@@ -157,6 +158,13 @@ def test_another_loop_and_smaller_keep_go_on(stopped: Path) -> None:
     config = tiny_config(NEVER, games=24, loop="asynchronous", keep_checkpoints=1)
     result = train(stopped, config, resume=True)
     assert checkpoints(stopped) == ["00000000", f"{result.step:08d}"]
+
+
+def test_a_candidate_is_not_judged_a_second_time_after_a_resume(stopped: Path) -> None:
+    progress = FakeProgress()
+    config = tiny_config({"replay.samples_per_position": 0.01}, games=24)
+    train(stopped, config, resume=True, progress=progress)
+    assert progress.phases == ["self-play", "learning"]  # nothing new was learnt
 
 
 def test_another_mode_of_self_play_does_not_use_a_stream_twice(stopped: Path) -> None:
