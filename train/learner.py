@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,13 +15,6 @@ from train.trainer import StepMetrics, Trainer, ValidationMetrics
 
 HELD_OUT_ROWS = 2048  # newest held-out positions the validation looks at
 _CALIBRATION_BINS = 10
-
-
-class LearningMeans(NamedTuple):
-    """Means over some optimiser steps."""
-
-    num_steps: int
-    metrics: dict[str, float]
 
 
 class Learner:
