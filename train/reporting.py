@@ -29,9 +29,7 @@ class Reporter:
         """Opens the log and TensorBoard; what an interrupted sitting logged later is forgotten."""
         self._session = session
         self._progress = progress
-        step = session.trainer.num_steps
-        self._metrics = MetricsWriter(run_dir, first_step=step + 1)
-        self._metrics.event("sitting", {"step": step, "games": session.store.num_games})
+        self._metrics = MetricsWriter(run_dir, first_step=session.trainer.num_steps + 1)
         config = session.config
         self._evaluator = NetworkEvaluator(session.game, config.network, config.evaluator)
         self._results: dict[str, float] = {}  # of gate and suite, until the iteration is written
@@ -40,6 +38,13 @@ class Reporter:
     def close(self) -> None:
         """Closes log and TensorBoard."""
         self._metrics.close()
+
+    def sitting(self) -> None:
+        """Logs where this process begins, and shows it where that is not the start of the run."""
+        step, games = self._session.trainer.num_steps, self._session.store.num_games
+        self._metrics.event("sitting", {"step": step, "games": games})
+        if games:
+            self.message(f"going on at step {step} with {games} games")
 
     def phase(self, name: str) -> None:
         """Says what the run is doing now."""

@@ -60,6 +60,7 @@ def run(config: RunConfig, *, run_dir: Path, resume: bool, progress: Progress) -
         closing(Reporter(session, run_dir, progress)) as reporter,
         stop_on_signal(session.stop_rule, notify=progress.message),
     ):
+        reporter.sitting()
         while session.stop_reason() is None:
             session.begin_iteration()
             play_and_learn(session, reporter)

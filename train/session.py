@@ -198,6 +198,7 @@ class Session:
     def save(self) -> None:
         """Writes a checkpoint and what people read: `best` and `state.json`."""
         self.counters.seconds = self.clock.seconds()
+        trainer_tensors, trainer_facts = self.trainer.state_dict()
         folder = save_checkpoint(
             self.run_dir,
             Checkpoint(
@@ -206,9 +207,9 @@ class Session:
                 step=self.trainer.num_steps,
                 weights=self.learner.play_weights(),
                 best_weights=self.best,
-                trainer_tensors=self.trainer.state_dict()[0],
-                state=self._state(),
-                config_text=OmegaConf.to_yaml(OmegaConf.structured(self.config)),
+                trainer_tensors=trainer_tensors,
+                state=self._state(trainer_facts),
+                config_text=config_text(self.config),
             ),
         )
         write_best(self.run_dir, self.best_checkpoint)
@@ -227,10 +228,10 @@ class Session:
 
     # ----- details
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self, trainer_facts: dict[str, Any]) -> dict[str, Any]:
         """Returns what a checkpoint keeps beside the weights."""
         return {
-            "trainer": self.trainer.state_dict()[1],
+            "trainer": trainer_facts,
             "sampling_rng": rng_state(self.learner.rng),
             "counters": asdict(self.counters),
             "best_checkpoint": self.best_checkpoint,
@@ -276,6 +277,11 @@ def make_pool(setup: ActorSetup, *, sitting: int) -> InlinePool | RayPool:
     return RayPool(setup, num_actors=num_actors, first_actor=first_actor)
 
 
+def config_text(config: RunConfig) -> str:
+    """Returns a configuration as YAML."""
+    return OmegaConf.to_yaml(OmegaConf.structured(config))
+
+
 @contextmanager
 def open_session(config: RunConfig, run_dir: Path, *, resume: bool) -> Iterator[Session]:
     """Locks the run's folder and starts a sitting, from the newest sound checkpoint on resuming.
@@ -288,16 +294,17 @@ def open_session(config: RunConfig, run_dir: Path, *, resume: bool) -> Iterator[
         if resume and found is None and any((run_dir / RECORDS_FOLDER).glob("*.npz")):
             raise CheckpointError(f"{run_dir}: has games but no checkpoint to go on from")
         sitting = begin_sitting(run_dir)
+        if found is None:  # at once: a folder with this file can be resumed, whatever happens next
+            write_text(run_dir / CONFIG_FILE, config_text(config))
         session = Session(config, run_dir, sitting=sitting)
         try:
-            if found is not None:
-                logger.info("going on from checkpoint %s", found[0].name)
-                set_aside_newer(found[0])
-                session.restore(found[1])
-            # Not before: what a checkpoint contradicts must not become the run's configuration.
-            write_text(run_dir / CONFIG_FILE, OmegaConf.to_yaml(OmegaConf.structured(config)))
             if found is None:
                 session.save()
+            else:
+                set_aside_newer(found[0])
+                session.restore(found[1])
+                # Not before: what a checkpoint contradicts must not become the configuration.
+                write_text(run_dir / CONFIG_FILE, config_text(config))
             session.pool.publish(session.counters.version, session.best)
             yield session
         finally:

@@ -1,0 +1,75 @@
+"""A run whose folder cannot be written to, or that ended at a bad moment: one clear error each."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from alphago.errors import CheckpointError
+from tests.train.tiny import log_lines, tiny_config, train
+from train import session as session_module
+from train.metrics import MetricsWriter
+from train.run_folder import begin_sitting, locked
+
+FULL = Path("/dev/full")  # every write to it fails as on a full disk
+
+
+def test_a_lock_that_cannot_be_taken_is_named(tmp_path: Path) -> None:
+    (tmp_path / "lock").mkdir()
+    with pytest.raises(CheckpointError, match="lock: cannot be written: Is a directory"):
+        train(tmp_path, tiny_config(games=6))
+
+
+def test_errors_of_the_run_itself_are_not_blamed_on_the_lock(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="of the run"), locked(tmp_path):
+        raise OSError("of the run")
+
+
+def test_a_count_of_sittings_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "sittings").write_text("many", encoding="utf-8")
+    with pytest.raises(CheckpointError, match="sittings: got 'many'"):
+        begin_sitting(tmp_path)
+
+
+def test_a_full_disk_under_the_log_ends_the_run_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").symlink_to(FULL)
+    with pytest.raises(CheckpointError, match=r"log\.jsonl: cannot be written: disk full"):
+        train(tmp_path, tiny_config(games=6))
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "state.json"])
+def test_a_small_file_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / f"{name}.tmp").symlink_to(FULL)
+    with pytest.raises(CheckpointError, match=f"{name}: cannot be written: disk full"):
+        train(tmp_path, tiny_config(games=6))
+
+
+def test_a_line_that_was_broken_off_does_not_spoil_the_next(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_bytes(b'{"event": "sitting", "st')
+    writer = MetricsWriter(tmp_path, first_step=1)
+    writer.event("iteration", {"step": 3})
+    writer.close()
+    broken, whole = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    assert broken == '{"event": "sitting", "st'
+    assert json.loads(whole)["step"] == 3
+
+
+def test_whole_lines_stay_as_they_are(tmp_path: Path) -> None:
+    for step in (1, 2):
+        writer = MetricsWriter(tmp_path, first_step=step)
+        writer.event("iteration", {"step": step})
+        writer.close()
+    assert [line["step"] for line in log_lines(tmp_path)] == [1, 2]
+
+
+def test_a_run_stopped_while_its_parts_are_made_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*arguments: object, **keywords: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(session_module, "make_pool", stop)
+        train(tmp_path, tiny_config(games=6))
+    assert (tmp_path / "config.yaml").is_file()  # what makes the folder a run
+    assert train(tmp_path, tiny_config(games=6), resume=True).num_games >= 6
