@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 _PACKAGE = Path(__file__).resolve().parent
-_KERNEL_SOURCES = ("kernels.py", "games/*.py", "search/*.py")
+_KERNEL_SOURCES = ("kernels.py", "games/**/*.py", "search/**/*.py")
 
 
 def source_hash() -> str:
@@ -24,7 +24,7 @@ def source_hash() -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     for pattern in _KERNEL_SOURCES:
         for path in sorted(_PACKAGE.glob(pattern)):
-            digest.update(path.name.encode())
+            digest.update(str(path.relative_to(_PACKAGE)).encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
