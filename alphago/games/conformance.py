@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.recfunctions import repack_fields
 
 from alphago.errors import IllegalActionError, NotationError
 from alphago.games.game import Game
@@ -124,6 +125,8 @@ def _check_spec(game: Game) -> None:
     _require(len(shape) == 3 and min(shape) >= 1, f"observation_shape {shape}")
     _require(spec.state_dtype.names is not None, "state_dtype has no fields")
     _require(not spec.state_dtype.hasobject, "state_dtype holds Python objects")
+    packed = repack_fields(spec.state_dtype, recurse=True)
+    _require(packed.itemsize == spec.state_dtype.itemsize, "state_dtype is not packed")
     is_action = spec.pass_action is None or 0 <= spec.pass_action < spec.num_actions
     _require(is_action, f"pass_action {spec.pass_action}")
 

@@ -7,6 +7,7 @@ For every game and every reachable batch `s` the following identities hold. `che
 `conformance.py`) runs them all but one: that an observation is the view of the player to move,
 which only a game's own tests can know.
 
+    spec.state_dtype          packed, since equal states have equal bytes: callers compare these
     initial_states(B)         B equal rows, none over, player 0 to move
     step(s, a)                a new array; takes every legal action, refuses any other
     legal_actions(s)[b]       all False if and only if is_over(s)[b]

@@ -77,6 +77,14 @@ class StatesWithoutFields(TicTacToe):
         with_spec(self, state_dtype=np.dtype(np.int8))
 
 
+@mutant("spec holds possible facts")
+class StatesWithGaps(TicTacToe):
+    def __init__(self):
+        super().__init__()
+        fields = self.spec.state_dtype.descr
+        with_spec(self, state_dtype=np.dtype(fields, align=True))
+
+
 @mutant("initial_states")
 class SecondPlayerBegins(TicTacToe):
     def initial_states(self, num_games):
