@@ -1,15 +1,18 @@
 """The player that asks a network, with or without a search; for its files see `loading.py`."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from alphago.games.game import Game
 from alphago.players.player import MoveAdvice, choose_uniformly, legal_actions_to_choose
 from alphago.search.search import SearchConfig, run_search
+from alphago.search.tree import node_bytes
 from alphago.types import Evaluator, SearchResult, States
 
 _MAX_ROWS = 256  # positions in one search; larger batches make no network faster
-_MAX_NODES = 1 << 18  # nodes in one search, which bounds its memory
+_MAX_BYTES = 1 << 28  # of the trees of one search, unless a single row needs more
 
 
 class NetworkPlayer:
@@ -63,7 +66,8 @@ class NetworkPlayer:
             EvaluationError: if the network's answer cannot be used.
         """
         legal_actions_to_choose(self.game, states)
-        num_rows = max(1, min(_MAX_ROWS, _MAX_NODES // (self.num_simulations + 1)))
+        row_bytes = (self.num_simulations + 1) * node_bytes(self.game.spec)
+        num_rows = max(1, min(_MAX_ROWS, _MAX_BYTES // row_bytes))
         parts = [
             run_search(
                 self.game,
@@ -87,7 +91,7 @@ class NetworkPlayer:
         return choose_uniformly(values == values.max(axis=1, keepdims=True), self._rng)
 
     def analyse(self, states: States) -> list[list[MoveAdvice]]:
-        """Returns the legal moves of each position [B], the best first.
+        """Returns the legal moves of each position [B], the best first, as `most_visited` has it.
 
         Raises:
             FinishedGameError: if a position is over.
@@ -108,5 +112,11 @@ class NetworkPlayer:
                 )
                 for action in np.flatnonzero(legal[row]).tolist()
             ]
-            advice.append(sorted(moves, key=lambda move: (-move.visit_share, -move.prior)))
+            advice.append(sorted(moves, key=_rank, reverse=True))
         return advice
+
+
+def _rank(move: MoveAdvice) -> tuple[float, float, float]:
+    """Returns what orders moves: visits, then value, then prior."""
+    value = -math.inf if move.value is None else move.value
+    return move.visit_share, value, move.prior

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from alphago.games.game import GameSpec
 from alphago.types import States
 
 ROOT = 0  # index of the root node in every tree
@@ -93,6 +94,12 @@ def allocate_trees(num_games: int, num_nodes: int, num_actions: int) -> Tree:
         children_value_sums=np.zeros(children, np.float32),
         legal_actions=np.zeros(children, np.bool_),
     )
+
+
+def node_bytes(spec: GameSpec) -> int:
+    """Returns the memory that one node takes, its state included."""
+    tree = allocate_trees(1, 1, spec.num_actions)
+    return spec.state_dtype.itemsize + sum(array.nbytes for array in tree)
 
 
 def allocate_leaves(num_games: int) -> Leaves:

@@ -10,7 +10,13 @@ from alphago.games.random_play import random_actions
 from alphago.players import Advisor
 from alphago.players.network_player import NetworkPlayer
 from alphago.search import run_search
-from tests.search.evaluators import FixedEvaluator, HashEvaluator, UniformEvaluator
+from alphago.search.tree import node_bytes
+from tests.search.evaluators import (
+    FixedEvaluator,
+    HashEvaluator,
+    RecordingEvaluator,
+    UniformEvaluator,
+)
 from tests.search.positions import search_config
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
@@ -84,6 +90,23 @@ def test_batches_of_any_size_are_searched_alike():
             assert (found[0] == expected[row]).all()
 
 
+def test_searches_of_many_nodes_take_fewer_positions_at_once(monkeypatch):
+    states = some_positions(TIC_TAC_TOE, 8)
+    evaluator = RecordingEvaluator(HashEvaluator(TIC_TAC_TOE, 1.5))
+    player = network_player(TIC_TAC_TOE, evaluator, num_simulations=10)
+    whole = player.search(states)
+    assert {len(batch) for batch in evaluator.batches} == {8}
+    evaluator.batches.clear()
+    three_rows = 3 * 11 * node_bytes(TIC_TAC_TOE.spec)
+    monkeypatch.setattr("alphago.players.network_player._MAX_BYTES", three_rows)
+    parts = player.search(states)
+    assert {len(batch) for batch in evaluator.batches} == {3, 2}
+    for found, expected in zip(parts, whole, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    monkeypatch.setattr("alphago.players.network_player._MAX_BYTES", 1)
+    assert len(player.choose_actions(states)) == 8  # one at a time
+
+
 def test_no_positions_no_actions():
     player = network_player(TIC_TAC_TOE, UniformEvaluator(TIC_TAC_TOE), num_simulations=3)
     assert player.choose_actions(TIC_TAC_TOE.initial_states(0)).shape == (0,)
@@ -101,6 +124,16 @@ def test_analysis_is_sorted_and_in_the_movers_view():
     assert sum(item.prior for item in advice) == pytest.approx(1.0)
     assert {item.action for item in advice} == {2, 5, 6, 7, 8}
     assert isinstance(player, Advisor)
+
+
+def test_analysis_puts_first_what_would_be_played():
+    player = network_player(CONNECT_FOUR, HashEvaluator(CONNECT_FOUR, 0.5), num_simulations=4)
+    states = some_positions(CONNECT_FOUR, 60)
+    result = player.search(states)
+    most = result.visit_counts == result.visit_counts.max(axis=1, keepdims=True)
+    assert (most.sum(axis=1) > 1).sum() > 5  # where the value decides between equal visits
+    first = [advice[0].action for advice in player.analyse(states)]
+    assert first == player.choose_actions(states).tolist()
 
 
 def test_analysis_without_a_search_goes_by_priors():
