@@ -3,6 +3,7 @@
 import numpy as np
 
 from alphago.games.game import Game
+from alphago.games.notation import check_legal
 from alphago.players.player import Player
 from alphago.players.state_keys import first_occurrences, state_keys
 
@@ -31,8 +32,10 @@ def losses_against_all_lines(player: Player, game: Game, *, side: int) -> list[l
         own = game.to_play(states) == side
         allowed = game.legal_actions(states)
         if own.any():
+            chosen = player.choose_actions(states[own])
+            check_legal(game, states[own], chosen)
             allowed[own] = False
-            allowed[own, player.choose_actions(states[own])] = True
+            allowed[own, chosen] = True
         parents, actions = np.nonzero(allowed)
         states = game.step(states[parents], actions)
         firsts = first_occurrences(state_keys(states))

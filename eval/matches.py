@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from alphago.errors import FinishedGameError, check_config
 from alphago.games.game import Game
-from alphago.games.notation import replay
+from alphago.games.notation import integer_actions, replay
 from alphago.players.player import Player
 from alphago.players.state_keys import state_keys
 from alphago.types import States
@@ -175,7 +175,10 @@ def _choose(
         if rows.size:
             keys = state_keys(states[rows])
             rows = rows[sorted(range(rows.size), key=keys.__getitem__)]
-            actions[rows] = player.choose_actions(states[rows])
+            # Checked: an array of another shape or type would be spread or rounded in silence.
+            actions[rows] = integer_actions(
+                player.choose_actions(states[rows]), num_games=rows.size
+            )
     return actions
 
 

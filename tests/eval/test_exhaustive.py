@@ -1,5 +1,7 @@
+import numpy as np
 import pytest
 
+from alphago.errors import IllegalActionError
 from alphago.games import make_game
 from alphago.games.notation import replay
 from alphago.players import make_player
@@ -63,3 +65,13 @@ def test_finds_the_same_losses_as_a_recursion(game, side):
     found = {(replay(game, line).tobytes(), len(line)) for line in lines}
     assert found == lost_positions_by_recursion(player, game, side, [])
     assert len(found) == len(lines) > 0
+
+
+@pytest.mark.parametrize("action", [-1, 9])
+def test_an_action_that_is_none_is_not_taken_for_another(action):
+    class Wrong(Lowest):
+        def choose_actions(self, states):
+            return np.full(len(states), action)
+
+    with pytest.raises(IllegalActionError, match=f"got action {action}"):
+        losses_against_all_lines(Wrong(TIC_TAC_TOE), TIC_TAC_TOE, side=0)

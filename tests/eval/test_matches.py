@@ -194,6 +194,17 @@ def test_a_player_that_cheats_is_caught():
         play_match(TIC_TAC_TOE, Lowest(TIC_TAC_TOE), Cheat(TIC_TAC_TOE), openings=[[]])
 
 
+@pytest.mark.parametrize("answer", [[2.9, 2.9], [True, True], [2], 2, [[2, 2]]])
+def test_answers_that_are_not_one_integer_per_position_are_refused(answer):
+    class Odd(Lowest):
+        def choose_actions(self, states):
+            return np.array(answer)
+
+    openings = [[4, 3], [4, 5]]  # two games in which the odd player is to move
+    with pytest.raises(IllegalActionError, match="actions: got"):
+        play_match(TIC_TAC_TOE, Odd(TIC_TAC_TOE), Lowest(TIC_TAC_TOE), openings=openings)
+
+
 def test_the_summary_is_plain_json():
     result = play_match(TIC_TAC_TOE, Lowest(TIC_TAC_TOE), Highest(TIC_TAC_TOE), openings=[[]])
     summary = json.loads(json.dumps(match_summary(result)))
