@@ -75,5 +75,5 @@ def _result_text(game: Game, states: States, players: tuple[Player, Player]) -> 
     returns = game.returns(states)[0]
     for player_id, player in enumerate(players):
         if returns[player_id] > 0:
-            return f"result: {player.name} won as player {player_id + 1}"
+            return f"result: {player.name} won, moving {('first', 'second')[player_id]}"
     return "result: a draw"

@@ -35,13 +35,19 @@ def test_a_game_to_its_end_is_told():
     players = (Scripted(0, 0, 0, 0), Scripted(1, 1, 1))
     assert play_game(GAME, players, tell=told.append) == [0, 1, 0, 1, 0, 1, 0]
     assert told[0] == "script: 1"
-    assert told[-1] == "result: script won as player 1"
+    assert told[-1] == "result: script won, moving first"
+
+
+def test_who_moved_second_can_win():
+    told = []
+    play_game(GAME, (Scripted(1, 1, 1, 2), Scripted(0, 0, 0, 0)), tell=told.append)
+    assert told[-1] == "result: script won, moving second"
 
 
 def test_the_end_of_a_game_that_began_elsewhere():
     told = []
     play_game(GAME, (Scripted(0), Scripted()), tell=told.append, actions=[0, 1, 0, 1, 0, 1])
-    assert told[-1] == "result: script won as player 1"
+    assert told[-1] == "result: script won, moving first"
     with pytest.raises(IllegalActionError, match="ply 7"):
         play_game(GAME, (Scripted(), Scripted()), tell=told.append, actions=[0] * 7)
 

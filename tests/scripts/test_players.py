@@ -60,7 +60,7 @@ def test_whole_game_ends_with_its_result(
     every_move = "\n".join("012345678") + "\n"
     out = play(["human", "game=tic_tac_toe"], every_move, monkeypatch, capsys)
     # The moves go to the two people in turn: X takes 0 2 4 6 and has the diagonal 2 4 6.
-    assert out.splitlines()[-1] == "result: you won as player 1"
+    assert out.splitlines()[-1] == "result: you won, moving first"
 
 
 def test_same_seed_same_game(
