@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 import configs
 from alphago.errors import AlphagoError, IllegalActionError, NotationError, SuiteError
+from alphago.files import reason
 from alphago.games.game import Game
 from alphago.games.notation import format_moves, parse_moves, replay
 from alphago.players.network_player import NetworkPlayer
@@ -183,7 +184,7 @@ def _read_entries(path: Path) -> list[object]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise SuiteError(f"{path}: cannot be read: {error.strerror}") from error
+        raise SuiteError(f"{path}: cannot be read: {reason(error)}") from error
     except ValueError as error:  # no UTF-8, or no JSON
         raise SuiteError(f"{path}: got no JSON ({error}), allowed: a suite in JSON") from error
     positions = content.get("positions") if isinstance(content, dict) else None

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import yaml
 
 from alphago.errors import CheckpointError, PlayerError, UnknownGameError
+from alphago.files import reason
 from alphago.games import make_game
 from alphago.games.game import Game
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
@@ -130,7 +131,7 @@ def read_play_settings(path: Path) -> PlaySettings:
             num_simulations=int(config["selfplay"]["num_simulations"]),
         )
     except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read ({error.strerror})") from error
+        raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
     except KeyError as error:
         raise CheckpointError(f"{path}: has no entry {error}") from error
     except (yaml.YAMLError, TypeError, ValueError) as error:
@@ -155,7 +156,7 @@ def _best_checkpoint(run: Path) -> Path:
     try:
         name = pointer.read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise CheckpointError(f"{pointer}: cannot be read ({error.strerror})") from error
+        raise CheckpointError(f"{pointer}: cannot be read ({reason(error)})") from error
     except UnicodeDecodeError as error:
         raise CheckpointError(f"{pointer}: no text ({error})") from error
     if name not in {folder.name for folder in _checkpoints(run).values()}:
@@ -180,5 +181,5 @@ def _checkpoints(run: Path) -> dict[int, Path]:
     try:
         folders = list((run / CHECKPOINTS_FOLDER).iterdir())
     except OSError as error:
-        raise CheckpointError(f"{error.filename}: cannot be read ({error.strerror})") from error
+        raise CheckpointError(f"{error.filename}: cannot be read ({reason(error)})") from error
     return {int(folder.name): folder for folder in folders if re.fullmatch("[0-9]+", folder.name)}

@@ -97,9 +97,9 @@ def test_depth_6_on_connect_four_takes_far_less_than_a_second():
     player = AlphaBetaPlayer(CONNECT_FOUR, depth=6, seed=0)
     states = replay(CONNECT_FOUR, parse_moves(CONNECT_FOUR, "4 4 3 5"))
     player.choose_actions(states)
-    start = time.perf_counter()
+    start = time.process_time()  # what others do on the machine does not count
     player.choose_actions(states)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
 
 
 def test_refuses_a_depth_of_nothing():
