@@ -20,7 +20,8 @@ env: $(STAMP)
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; ok = v >= (3, 11); ok or print(f"$(PYTHON) is Python {v[0]}.{v[1]}; 3.11 or newer is needed: make PYTHON=/path/to/python3.11", file=sys.stderr); sys.exit(not ok)'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@echo "installing into $(VENV); this takes some minutes"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
