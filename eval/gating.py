@@ -8,8 +8,7 @@ from alphago.games.game import Game
 from alphago.players.network_player import NetworkPlayer
 from alphago.search.search import SearchConfig
 from alphago.types import Evaluator
-from eval.matches import MatchResult, Progress, play_match
-from eval.openings import paired_openings
+from eval.matches import MatchResult, play_match
 
 MODES = ("gate", "off", "always")
 
@@ -45,19 +44,6 @@ class GateConfig:
             check_count(f"gate.{key}", getattr(self, key), at_least=0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class GateResult:
-    """What the gate found.
-
-    Attributes:
-        match: the games from the candidate's side, None where none were asked for.
-        passed: whether the candidate becomes the best network.
-    """
-
-    match: MatchResult | None
-    passed: bool
-
-
 def passes(*, wins: int, draws: int, losses: int, threshold_percent: int) -> bool:
     """Tells whether a candidate reached the threshold: a score of at least that many percent.
 
@@ -76,48 +62,6 @@ def passes(*, wins: int, draws: int, losses: int, threshold_percent: int) -> boo
     return num_games > 0 and 100 * (2 * wins + draws) >= threshold_percent * 2 * num_games
 
 
-def play_gate(
-    game: Game,
-    candidate: Evaluator,
-    best: Evaluator,
-    search_config: SearchConfig,
-    config: GateConfig,
-    *,
-    seed: int,
-    progress: Progress | None = None,
-) -> GateResult:
-    """Lets the candidate play the best network, without noise, and decides.
-
-    Args:
-        game: the rules.
-        candidate: the network that may be promoted.
-        best: the network it has to beat.
-        search_config: the constants of the search.
-        config: how many games, and what is needed.
-        seed: of openings and of choices between equally visited moves.
-        progress: is told how many games have finished, after each ply.
-
-    Returns:
-        The decision, and the match it rests on.
-    """
-    if config.mode == "off":
-        return GateResult(match=None, passed=decide(None, config))
-    openings = paired_openings(
-        game, num_pairs=config.num_games // 2, num_plies=config.opening_plies, seed=seed
-    )
-    match = play_gate_games(
-        game,
-        candidate,
-        best,
-        search_config,
-        config,
-        openings=openings,
-        seed=seed,
-        progress=progress,
-    )
-    return GateResult(match=match, passed=decide(match, config))
-
-
 def play_gate_games(
     game: Game,
     candidate: Evaluator,
@@ -127,9 +71,10 @@ def play_gate_games(
     *,
     openings: Sequence[Sequence[int]],
     seed: int,
-    progress: Progress | None = None,
 ) -> MatchResult:
-    """Plays the games of some openings, so that several processes can share a gate's match.
+    """Lets the candidate play the best network, without noise.
+
+    Several processes can share a gate's match: each plays some of the openings.
 
     Args:
         game: the rules.
@@ -139,7 +84,6 @@ def play_gate_games(
         config: how many simulations a move.
         openings: each is played twice, with colours swapped.
         seed: of choices between equally visited moves.
-        progress: is told how many games have finished, after each ply.
 
     Returns:
         The result; `merge_matches` puts parts together.
@@ -155,7 +99,7 @@ def play_gate_games(
         )
         for name, evaluator in (("candidate", candidate), ("best", best))
     ]
-    return play_match(game, *players, openings=openings, progress=progress)
+    return play_match(game, *players, openings=openings)
 
 
 def decide(match: MatchResult | None, config: GateConfig) -> bool:

@@ -3,8 +3,9 @@ import pytest
 from alphago.errors import ConfigError
 from alphago.games import make_game
 from alphago.players import make_player
-from eval.gating import GateConfig, decide, passes, play_gate
+from eval.gating import GateConfig, decide, passes, play_gate_games
 from eval.matches import play_match
+from eval.openings import paired_openings
 from tests.search.evaluators import FixedEvaluator, HashEvaluator, UniformEvaluator
 from tests.search.positions import search_config
 
@@ -21,6 +22,16 @@ CONFIG = {
 
 def gate_config(**changes):
     return GateConfig(**{**CONFIG, **changes})
+
+
+def gate_match(game, candidate, best, config, *, seed):
+    """Plays a whole gate, as a run does in parts."""
+    openings = paired_openings(
+        game, num_pairs=config.num_games // 2, num_plies=config.opening_plies, seed=seed
+    )
+    return play_gate_games(
+        game, candidate, best, search_config(), config, openings=openings, seed=seed
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,48 +76,39 @@ def test_thresholds_that_force_the_decision():
     assert passes(wins=0, draws=0, losses=40, threshold_percent=0)
 
 
-def test_a_match_of_draws_does_not_promote():
-    players = [make_player("minimax", game=TIC_TAC_TOE, seed=seed) for seed in (1, 2)]
-    match = play_match(TIC_TAC_TOE, *players, openings=[[cell] for cell in range(9)])
-    assert match.total.draws == 18
-    assert decide(match, gate_config()) is False
-
-
 def test_the_stronger_network_passes_and_the_weaker_does_not():
     weak = FixedEvaluator([0.0] * 7, 0.0)
     blind = HashEvaluator(CONNECT_FOUR, 20.0)  # plays its whims whatever the search finds
     config = gate_config(num_games=20, num_simulations=60)
-    args = search_config(), config
-    up = play_gate(CONNECT_FOUR, weak, blind, *args, seed=1)
-    down = play_gate(CONNECT_FOUR, blind, weak, *args, seed=1)
-    assert up.passed
-    assert up.match.score > 0.7
-    assert (up.match.first, up.match.second) == ("candidate", "best")
-    assert not down.passed
-    assert down.match.num_distinct_games >= 15
-    assert play_gate(CONNECT_FOUR, weak, blind, *args, seed=1) == up
+    up = gate_match(CONNECT_FOUR, weak, blind, config, seed=1)
+    down = gate_match(CONNECT_FOUR, blind, weak, config, seed=1)
+    assert decide(up, config)
+    assert up.score > 0.7
+    assert (up.first, up.second) == ("candidate", "best")
+    assert not decide(down, config)
+    assert down.num_distinct_games >= 15
+    assert gate_match(CONNECT_FOUR, weak, blind, config, seed=1) == up
 
 
 def test_an_exact_copy_scores_about_half_and_games_differ():
     evaluator = UniformEvaluator(TIC_TAC_TOE)
     config = gate_config(num_games=40, num_simulations=150)
-    result = play_gate(TIC_TAC_TOE, evaluator, evaluator, search_config(), config, seed=1)
-    assert sum(result.match.total) == 40
-    assert abs(result.match.score - 0.5) < 0.05
-    assert result.match.total.draws > 0
-    assert not result.passed
+    match = gate_match(TIC_TAC_TOE, evaluator, evaluator, config, seed=1)
+    assert sum(match.total) == 40
+    assert abs(match.score - 0.5) < 0.05
+    assert match.total.draws > 0
+    assert not decide(match, config)
 
 
 def test_modes():
-    loser, winner = HashEvaluator(CONNECT_FOUR, 20.0), UniformEvaluator(CONNECT_FOUR)
-    always = gate_config(mode="always", num_games=20, num_simulations=60)
-    result = play_gate(CONNECT_FOUR, loser, winner, search_config(), always, seed=0)
-    assert result.match.score < 0.5
-    assert result.passed
-    off = gate_config(mode="off")
-    result = play_gate(CONNECT_FOUR, loser, winner, search_config(), off, seed=0)
-    assert (result.match, result.passed) == (None, True)
-    assert decide(None, gate_config()) is False
+    openings = [[cell] for cell in range(9)]
+    players = [make_player("minimax", game=TIC_TAC_TOE, seed=seed) for seed in (1, 2)]
+    drawn = play_match(TIC_TAC_TOE, *players, openings=openings)
+    assert not decide(drawn, gate_config())
+    assert decide(drawn, gate_config(mode="always"))
+    assert decide(None, gate_config(mode="off"))
+    for mode in ("gate", "always"):  # games were asked for: no promotion without them
+        assert not decide(None, gate_config(mode=mode))
 
 
 @pytest.mark.parametrize(
