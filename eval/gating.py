@@ -82,7 +82,7 @@ def play_gate_games(
         best: its opponent.
         search_config: the constants of the search.
         config: how many simulations a move.
-        openings: each is played twice, with colours swapped.
+        openings: each is played from both sides.
         seed: of choices between equally visited moves.
 
     Returns:

@@ -47,7 +47,7 @@ def match_interval(wins: int, draws: int, losses: int) -> tuple[float, float]:
     The share of wins less that of losses is a difference of two paired shares, for which Tango
     (Statistics in Medicine 1998, 17:891) gives the score interval. Without draws it is Wilson's;
     with more draws it is narrower. Games are taken as independent; two games from one opening with
-    colours swapped tend to cancel, so that the interval is rather too wide than too narrow.
+    the sides swapped tend to cancel, so that the interval is rather too wide than too narrow.
 
     Args:
         wins: games won.

@@ -76,7 +76,7 @@ def play_match(
     num_games: int | None = None,
     progress: Progress | None = None,
 ) -> MatchResult:
-    """Plays every opening twice, with colours swapped, all games in lockstep.
+    """Plays every opening twice, with the sides swapped, all games in lockstep.
 
     Each player is called once per ply for the positions in which it is to move, in an order that
     depends on the positions alone: the result does not depend on the order of the openings.

@@ -14,7 +14,7 @@ _PATIENCE = 20
 
 
 def paired_openings(game: Game, *, num_pairs: int, num_plies: int, seed: int) -> list[list[int]]:
-    """Draws openings of random legal moves, each meant for a pair of games with colours swapped.
+    """Draws openings of random legal moves, each meant for a pair of games with the sides swapped.
 
     No two lead to the same position, as long as the game has enough of them; then each is used
     equally often (give or take one). No opening ends the game.

@@ -134,24 +134,23 @@ class RayPool:
         self._remote_actor = ray.remote(num_cpus=1)(SelfPlayActor)
         self._next_actor = first_actor
         self._actors = [self._start_actor() for _ in range(num_actors)]
-        self._calls: dict[Any, int] = {}  # open call -> position of its actor in the list
-        self._weights: tuple[int, Any] | None = (
-            None  # version and object reference, kept for replacements
-        )
+        self._calls: dict[Any, int] = {}  # open call -> slot of its actor: its index in the list
+        # Version and object reference of the newest weights, kept for replacements.
+        self._weights: tuple[int, Any] | None = None
 
     def publish(self, version: int, weights: Weights) -> None:
         """Puts the weights into the object store once and tells every actor."""
         self._weights = (version, ray.put(weights))
-        for position in range(self.num_actors):
-            self._send_weights(position)
+        for slot in range(self.num_actors):
+            self._send_weights(slot)
 
     def collect(self, timeout_s: float) -> list[PlayReport]:
         """Keeps every actor busy and returns the reports that arrive within the time."""
-        for position in range(self.num_actors):
-            open_calls = sum(owner == position for owner in self._calls.values())
+        for slot in range(self.num_actors):
+            open_calls = sum(owner == slot for owner in self._calls.values())
             for _ in range(self._setup.selfplay.max_in_flight - open_calls):
-                call = self._actors[position].play.remote(self._setup.selfplay.games_per_call)
-                self._calls[call] = position
+                call = self._actors[slot].play.remote(self._setup.selfplay.games_per_call)
+                self._calls[call] = slot
         return self._fetch(timeout_s)
 
     def drain(self, timeout_s: float) -> list[PlayReport]:
@@ -166,8 +165,8 @@ class RayPool:
         self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
     ) -> list[Result]:
         """Runs a function once per argument tuple, spread over the actors; results are in order."""
-        positions = [index % self.num_actors for index in range(len(arguments))]
-        actors = [self._actors[position] for position in positions]
+        slots = [index % self.num_actors for index in range(len(arguments))]
+        actors = [self._actors[slot] for slot in slots]
         calls = [
             actor.call.remote(function, *each)
             for actor, each in zip(actors, arguments, strict=True)
@@ -178,11 +177,11 @@ class RayPool:
             try:
                 results.append(ray.get(calls[index]))
             except DEAD as error:
-                position = positions[index]
+                slot = slots[index]
                 # It was replaced already where an earlier call of this actor failed as well.
-                if self._actors[position] is actors[index]:
-                    self._replace(position, error)
-                actors[index] = self._actors[position]
+                if self._actors[slot] is actors[index]:
+                    self._replace(slot, error)
+                actors[index] = self._actors[slot]
                 calls[index] = actors[index].call.remote(function, *arguments[index])
         return results
 
@@ -206,11 +205,11 @@ class RayPool:
         self._next_actor += 1
         return self._remote_actor.remote(self._setup, number)
 
-    def _send_weights(self, position: int) -> None:
+    def _send_weights(self, slot: int) -> None:
         """Queues the newest weights; the call is watched like any other, so its failure shows."""
         assert self._weights is not None, "publish must come before play"
         version, reference = self._weights
-        self._calls[self._actors[position].set_weights.remote(version, reference)] = position
+        self._calls[self._actors[slot].set_weights.remote(version, reference)] = slot
 
     def _fetch(self, timeout_s: float) -> list[PlayReport]:
         """Returns the reports of the calls that end within the time; replaces actors found dead."""
@@ -221,17 +220,17 @@ class RayPool:
         for call in ready:
             if call not in self._calls:
                 continue  # its actor was found dead a moment ago
-            position = self._calls.pop(call)
+            slot = self._calls.pop(call)
             try:
                 report = ray.get(call)
             except DEAD as error:
-                self._replace(position, error)
+                self._replace(slot, error)
                 continue
             if report is not None:  # None answers set_weights
                 reports.append(report)
         return reports
 
-    def _replace(self, position: int, error: OutOfMemoryError | RayActorError) -> None:
+    def _replace(self, slot: int, error: OutOfMemoryError | RayActorError) -> None:
         """Starts another actor in place of a dead one, within the limit.
 
         Raises:
@@ -240,22 +239,22 @@ class RayPool:
         """
         if isinstance(error, RayActorError) and error.actor_init_failed:
             cause = str(error).splitlines()[-1]
-            raise TrainingError(f"self-play actor {position} cannot start: {cause}") from error
+            raise TrainingError(f"self-play actor {slot} cannot start: {cause}") from error
         self.num_restarts += 1
         limit = self._setup.selfplay.max_restarts
         reason = str(error).splitlines()[0]
         if self.num_restarts > limit:
             raise TrainingError(
-                f"self-play actor {position} died and selfplay.max_restarts={limit} is used up:"
+                f"self-play actor {slot} died and selfplay.max_restarts={limit} is used up:"
                 f" {reason}"
             ) from error
         logger.warning(
             "self-play actor %d died (%d of %d restarts): %s",
-            position,
+            slot,
             self.num_restarts,
             limit,
             reason,
         )
-        self._calls = {call: owner for call, owner in self._calls.items() if owner != position}
-        self._actors[position] = self._start_actor()
-        self._send_weights(position)
+        self._calls = {call: owner for call, owner in self._calls.items() if owner != slot}
+        self._actors[slot] = self._start_actor()
+        self._send_weights(slot)

@@ -79,7 +79,8 @@ class GameRecord:
 def is_held_out(record: GameRecord, holdout_fraction: float) -> bool:
     """Tells whether a game is kept for validation: the last of every 1/fraction games of its actor.
 
-    The answer depends on the game's own number, so it is the same after a resume.
+    1/fraction is rounded: 0.3 holds back every third game, 0.4 every second. The answer depends on
+    the game's own number, so it is the same after a resume.
     """
     if holdout_fraction == 0.0:
         return False
