@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whenever the process is killed."""
+"""Files that are there whole or not at all, whenever the process is killed; the names in a run."""
 
 import errno
 import os
@@ -8,6 +8,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 TEMPORARY_SUFFIX = ".tmp"
+
+# What `train` writes and players and commands look for in the folder of a run.
+CONFIG_FILE = "config.yaml"  # in each checkpoint too
+BEST_FILE = "best"
+CHECKPOINTS_FOLDER = "checkpoints"
+MANIFEST_FILE = "manifest.json"  # in each checkpoint
 
 
 @contextmanager

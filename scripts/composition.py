@@ -14,6 +14,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from yaml import YAMLError
 
 from alphago.errors import CheckpointError, ConfigError
+from alphago.files import CONFIG_FILE
 from scripts.arguments import CommandLineError, hint, one_line
 from scripts.overrides import (
     CONFIG_FOLDER,
@@ -73,7 +74,7 @@ def load_run_config(run_dir: Path) -> DictConfig:
     Raises:
         CheckpointError: if the folder is not a run, or its config.yaml broken.
     """
-    path = run_dir / "config.yaml"
+    path = run_dir / CONFIG_FILE
     try:
         saved = OmegaConf.load(path)
         merged = OmegaConf.merge(OmegaConf.structured(RunConfig), saved)

@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from alphago.errors import CheckpointError
+from alphago.files import CONFIG_FILE, MANIFEST_FILE
 from scripts.arguments import CommandLineError
 
 RUNS = Path("runs")
@@ -18,7 +19,7 @@ def check_unused(folder: Path) -> None:
     """
     try:
         used = folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))
-        is_run = used and (folder / "config.yaml").exists()
+        is_run = used and (folder / CONFIG_FILE).exists()
     except OSError as error:
         raise CommandLineError(f"run_dir: {error.filename}: {error.strerror}") from None
     if is_run:
@@ -63,10 +64,10 @@ def check_is_run(folder: Path) -> None:
     """
     if not folder.exists():
         raise CheckpointError(f"{folder}: no such folder")
-    if (folder / "manifest.json").exists():
+    if (folder / MANIFEST_FILE).exists():
         raise CheckpointError(f"{folder}: is a checkpoint; give its run, {folder.parent.parent}")
-    if not (folder / "config.yaml").is_file():
-        raise CheckpointError(f"{folder}: is not a run, it has no config.yaml")
+    if not (folder / CONFIG_FILE).is_file():
+        raise CheckpointError(f"{folder}: is not a run, it has no {CONFIG_FILE}")
 
 
 def _make_dated_folder(name: str) -> Path:

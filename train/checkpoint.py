@@ -22,11 +22,18 @@ from typing import Any
 import numpy as np
 
 from alphago.errors import CheckpointError
-from alphago.files import reason, replace_file, sync_folder
+from alphago.files import (
+    BEST_FILE,
+    CHECKPOINTS_FOLDER,
+    CONFIG_FILE,
+    MANIFEST_FILE,
+    reason,
+    replace_file,
+    sync_folder,
+)
 from alphago.network.network import NetworkConfig
 from alphago.network.weights import (
     CHECKPOINT_SCHEMA_VERSION,
-    MANIFEST_NAME,
     load_player_network,
     read_weights,
     save_weights,
@@ -34,16 +41,13 @@ from alphago.network.weights import (
 )
 from alphago.types import Weights
 
-CHECKPOINTS_FOLDER = "checkpoints"
-BEST_FILE = "best"
 _STATE_FILE = "state.json"
-_CONFIG_FILE = "config.yaml"
 _FILES = (
     "weights.safetensors",
     "best.safetensors",
     "trainer.safetensors",
     _STATE_FILE,
-    _CONFIG_FILE,
+    CONFIG_FILE,
 )
 _TEMPORARY = ".tmp-"  # beginning of the name of a folder that is being written or removed
 _REPLACED = ".replaced"  # end of the name of a checkpoint whose place another is about to take
@@ -125,7 +129,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         best_weights=best_weights,
         trainer_tensors=trainer_tensors,
         state=json.loads((folder / _STATE_FILE).read_text(encoding="utf-8")),
-        config_text=(folder / _CONFIG_FILE).read_text(encoding="utf-8"),
+        config_text=(folder / CONFIG_FILE).read_text(encoding="utf-8"),
     )
 
 
@@ -216,7 +220,7 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
     save_weights(folder / "weights.safetensors", checkpoint.weights, metadata)
     save_weights(folder / "best.safetensors", checkpoint.best_weights, metadata)
     save_weights(folder / "trainer.safetensors", checkpoint.trainer_tensors, metadata)
-    for name, text in ((_STATE_FILE, state_text), (_CONFIG_FILE, checkpoint.config_text)):
+    for name, text in ((_STATE_FILE, state_text), (CONFIG_FILE, checkpoint.config_text)):
         with replace_file(folder / name) as file:
             file.write(text.encode())
     manifest = {
@@ -229,7 +233,7 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
             for name in _FILES
         },
     }
-    with replace_file(folder / MANIFEST_NAME) as file:
+    with replace_file(folder / MANIFEST_FILE) as file:
         file.write(json.dumps(manifest, indent=2).encode())
 
 
@@ -266,10 +270,10 @@ def _checkpoints(folder: Path) -> list[Path]:
 
 def _verify_files(folder: Path) -> None:
     """Raises CheckpointError unless all files are there, as the manifest describes them."""
-    manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
+    manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     missing = [name for name in _FILES if name not in manifest["files"]]
     if missing:
-        raise CheckpointError(f"{folder / MANIFEST_NAME}: lacks {', '.join(missing)}")
+        raise CheckpointError(f"{folder / MANIFEST_FILE}: lacks {', '.join(missing)}")
     for name, expected in manifest["files"].items():
         path = folder / name
         if not path.is_file():
@@ -278,7 +282,7 @@ def _verify_files(folder: Path) -> None:
         if size != expected.get("bytes"):
             raise CheckpointError(f"{path}: has {size} bytes, expected {expected.get('bytes')}")
         if sha256_of(path) != expected.get("sha256"):
-            raise CheckpointError(f"{path}: broken, its checksum is not the one in {MANIFEST_NAME}")
+            raise CheckpointError(f"{path}: broken, its checksum is not the one in {MANIFEST_FILE}")
 
 
 @contextmanager

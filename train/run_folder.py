@@ -11,7 +11,6 @@ from typing import Any, TextIO
 from alphago.errors import CheckpointError
 from alphago.files import reason, replace_file
 
-CONFIG_FILE = "config.yaml"
 STATE_FILE = "state.json"
 RECORDS_FOLDER = "records"
 _LOCK_FILE = "lock"

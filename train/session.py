@@ -12,6 +12,7 @@ import numpy as np
 from omegaconf import OmegaConf
 
 from alphago.errors import CheckpointError
+from alphago.files import CHECKPOINTS_FOLDER, CONFIG_FILE
 from alphago.games import make_game
 from alphago.network.evaluator import choose_device
 from alphago.types import Weights
@@ -22,7 +23,6 @@ from selfplay.play import PlayReport, without_finished
 from selfplay.pool import InlinePool, RayPool
 from selfplay.records import GameRecord, RecordStore
 from train.checkpoint import (
-    CHECKPOINTS_FOLDER,
     Checkpoint,
     newest_checkpoint,
     prune,
@@ -37,7 +37,6 @@ from train.learner import Learner
 from train.play_totals import PlayTotals
 from train.replay_buffer import ReplayBuffer
 from train.run_folder import (
-    CONFIG_FILE,
     RECORDS_FOLDER,
     begin_sitting,
     locked,

@@ -14,12 +14,11 @@ import numpy as np
 import safetensors.numpy
 
 from alphago.errors import CheckpointError, ConfigError
-from alphago.files import reason, replace_file
+from alphago.files import MANIFEST_FILE, reason, replace_file
 from alphago.network.network import NetworkConfig
 from alphago.types import Weights
 
-CHECKPOINT_SCHEMA_VERSION = 1  # of manifest.json and of the files beside it
-MANIFEST_NAME = "manifest.json"
+CHECKPOINT_SCHEMA_VERSION = 1  # of the manifest and of the files beside it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +91,7 @@ def load_player_network(
     Raises:
         CheckpointError: if anything is missing, broken, or of another schema version.
     """
-    manifest_path = folder / MANIFEST_NAME
+    manifest_path = folder / MANIFEST_FILE
     manifest = _read_manifest(manifest_path)
     try:
         info = NetworkInfo(
@@ -108,7 +107,7 @@ def load_player_network(
         raise CheckpointError(f"{manifest_path}: {error}") from error
     if sha256_of(folder / name) != checksum:
         raise CheckpointError(
-            f"{folder / name}: broken, its checksum is not the one in {MANIFEST_NAME}"
+            f"{folder / name}: broken, its checksum is not the one in {MANIFEST_FILE}"
         )
     weights, _ = read_weights(folder / name)
     return info, weights

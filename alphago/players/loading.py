@@ -12,18 +12,14 @@ from typing import Any, Literal, NamedTuple
 import yaml
 
 from alphago.errors import CheckpointError, PlayerError, UnknownGameError
-from alphago.files import reason
+from alphago.files import BEST_FILE, CHECKPOINTS_FOLDER, CONFIG_FILE, MANIFEST_FILE, reason
 from alphago.games import make_game
 from alphago.games.game import Game
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
-from alphago.network.weights import MANIFEST_NAME, NetworkInfo, load_player_network
+from alphago.network.weights import NetworkInfo, load_player_network
 from alphago.players.network_player import NetworkPlayer
 from alphago.search.search import SearchConfig
 from alphago.types import Weights
-
-CHECKPOINTS_FOLDER = "checkpoints"
-BEST_FILE = "best"
-CONFIG_FILE = "config.yaml"
 
 Step = int | str | None  # an optimiser step, "best", "latest", or None for whatever suits
 
@@ -100,12 +96,12 @@ def find_network(path: Path, *, step: Step) -> FoundNetwork:
         PlayerError: if there is no network of this step.
         CheckpointError: if the folder is neither run nor checkpoint, or broken.
     """
-    if (path / MANIFEST_NAME).exists():
+    if (path / MANIFEST_FILE).exists():
         return _network_of_checkpoint(path, step=step)
     if not (path / CHECKPOINTS_FOLDER).is_dir():
         raise CheckpointError(
             f"{path}: is neither a run (no folder {CHECKPOINTS_FOLDER}) nor a checkpoint"
-            f" (no file {MANIFEST_NAME})"
+            f" (no file {MANIFEST_FILE})"
         )
     if step is None:
         step = "best" if (path / BEST_FILE).exists() else "latest"
