@@ -87,6 +87,20 @@ def test_paths_in_code_spans_exist() -> None:
             assert (ROOT / text).is_file() or (path.parent / text).is_file(), f"{path}: {text}"
 
 
+def python_blocks() -> Iterator[tuple[Path, str]]:
+    """Yields the Python examples of all documents."""
+    for path in DOCUMENTS:
+        for block in re.findall(r"^```python\n(.*?)^```", path.read_text("utf-8"), re.M | re.S):
+            yield path, block
+
+
+@pytest.mark.parametrize(
+    ("path", "program"), [pytest.param(*b, id=name_of(b[0])) for b in python_blocks()]
+)
+def test_python_examples_run(path: Path, program: str) -> None:
+    exec(compile(program, str(path), "exec"), {})
+
+
 # --- commands ---
 
 
