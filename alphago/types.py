@@ -32,9 +32,8 @@ IntArray: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 FloatArray: TypeAlias = npt.NDArray[np.float32]
 Real: TypeAlias = float | np.float32  # one number, of either width
-Weights: TypeAlias = dict[
-    str, npt.NDArray[np.generic]
-]  # a network's parameters and buffers by name, on the CPU
+# A network's parameters and buffers by name, on the CPU.
+Weights: TypeAlias = dict[str, npt.NDArray[np.generic]]
 
 
 class Evaluation(NamedTuple):
@@ -61,19 +60,23 @@ class Evaluator(Protocol):
 
 
 class SearchResult(NamedTuple):
-    """What a search found at the root of each row. Choosing the move is a separate call."""
+    """What a search found at the root of each row. Choosing the move is a separate call.
 
-    visit_counts: npt.NDArray[
-        np.int32
-    ]  # [B, A], simulations that went through each action; 0 where illegal
-    policy_target: (
-        FloatArray  # [B, A], what the network shall learn; sums to 1, exactly 0 where illegal
-    )
-    root_values: FloatArray  # [B], mean value of the search, view of the player to move at the root
-    action_values: (
-        FloatArray  # [B, A], mean value of each action in the root player's view; 0 where unvisited
-    )
-    priors: FloatArray  # [B, A], priors the search used (with noise, where noise was asked for)
+    Values are in the view of the player to move at the root.
+
+    Attributes:
+        visit_counts: simulations that went through each action; 0 where illegal.
+        policy_target: what the network shall learn; sums to 1, exactly 0 where illegal.
+        root_values: mean value of the search.
+        action_values: mean value of each action; 0 where unvisited.
+        priors: priors the search used, with noise where noise was asked for.
+    """
+
+    visit_counts: npt.NDArray[np.int32]  # [B, A]
+    policy_target: FloatArray  # [B, A]
+    root_values: FloatArray  # [B]
+    action_values: FloatArray  # [B, A]
+    priors: FloatArray  # [B, A]
 
 
 def value_for(returns: FloatArray, to_play: Int8Array) -> FloatArray:

@@ -70,12 +70,8 @@ class OneDnnConvolution:
             input_shape,
         )
         self._bias = bias
-        self._geometry = (
-            [padding, padding],
-            [1, 1],
-            [1, 1],
-            1,
-        )  # padding, stride, dilation, groups
+        stride, dilation, groups = [1, 1], [1, 1], 1
+        self._geometry = ([padding, padding], stride, dilation, groups)
 
     def relu(self, planes: Tensor) -> Tensor:
         """See `Convolution.relu`."""
