@@ -68,7 +68,7 @@ class RunConfig:
         network: the shape of the residual network.
         search: the constants of PUCT and root noise.
         selfplay: how games are played and by how many actors.
-        evaluator: device and precision of the networks that play.
+        evaluator: device and precision of the networks that play; the trainer uses the same device.
         replay: the window of positions that are learnt from.
         train: optimiser and losses.
         gate: when a candidate becomes the best network.

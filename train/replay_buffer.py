@@ -18,9 +18,8 @@ from selfplay.records import GameRecord, is_held_out
 from train.targets import TrainingRows, rows_from_records
 
 WINDOW_GROWTHS = ("fixed", "katago")
-GAMES_PER_REPLAY = (
-    256  # replayed in lockstep when the buffer is rebuilt; bounds the memory it takes
-)
+# Replayed in lockstep when the buffer is rebuilt; bounds the memory it takes.
+GAMES_PER_REPLAY = 256
 
 
 @dataclass(kw_only=True)

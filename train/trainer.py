@@ -28,9 +28,8 @@ from train.targets import TrainingRows
 from train.weight_average import WeightAverage
 
 SCHEDULES = ("constant", "cosine", "step")
-HIGHEST_LOSS = (
-    100.0  # nats; even a uniform guess over 19x19 costs 6, so beyond this nothing is learnt
-)
+# Nats; even a uniform guess over 19x19 costs 6, so beyond this nothing is learnt.
+HIGHEST_LOSS = 100.0
 STEP_POINTS = (0.5, 0.75)  # parts of the run after which the schedule `step` lowers the rate
 
 
@@ -115,9 +114,7 @@ class StepMetrics(NamedTuple):
     grad_norm: float  # before clipping
     learning_rate: float
     l2: float  # the L2 term that the weight decay stands for
-    values: (
-        FloatArray  # [M], the network's values; with the rows' value targets they show calibration
-    )
+    values: FloatArray  # [M], the network's values
 
 
 class ValidationMetrics(NamedTuple):
