@@ -69,7 +69,9 @@ def test_a_limit_on_steps_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_a_limit_on_minutes_ends_the_run_within_an_iteration(tmp_path: Path) -> None:
-    result = train(tmp_path / "run", tiny_config(minutes=0.01, games_per_iteration=100_000))
+    changes = {"train.batch_size": 4, "replay.samples_per_position": 1.0}
+    config = tiny_config(changes, minutes=0.01, games_per_iteration=100_000)
+    result = train(tmp_path / "run", config)
     assert result.stopped_because == "minutes=0.01 reached"
     assert 0 < result.num_games < 100_000
     assert result.step > 0  # the games are learnt from all the same
@@ -83,7 +85,7 @@ def test_minutes_count_all_sittings(tmp_path: Path) -> None:
     second = train(folder, tiny_config(minutes=spent / 2), resume=True)
     assert second.num_games == first.num_games
     assert second.minutes >= spent
-    third = train(folder, tiny_config(minutes=spent * 1.5, games=60), resume=True)
+    third = train(folder, tiny_config(minutes=spent + 10, games=12), resume=True)
     assert third.num_games > first.num_games
 
 
