@@ -1,6 +1,5 @@
 """Players: anything that can choose moves, and the one text form that names them (`text.py`)."""
 
-from alphago.errors import PlayerError
 from alphago.players.human import HumanPlayer, HumanQuit, UndoRequested
 from alphago.players.player import Advisor, MoveAdvice, Player, advice_table
 from alphago.players.session import play_game
@@ -13,7 +12,6 @@ __all__ = [
     "HumanQuit",
     "MoveAdvice",
     "Player",
-    "PlayerError",
     "UndoRequested",
     "advice_table",
     "game_of_player",

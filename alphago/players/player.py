@@ -23,8 +23,7 @@ class Player(Protocol):
         """Chooses a legal action in every position.
 
         Args:
-            states: [B] positions, none over. They need not follow those of
-                the last call.
+            states: [B] positions, none over. They need not follow those of the last call.
 
         Returns:
             int64 [B].

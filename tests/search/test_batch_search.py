@@ -127,6 +127,23 @@ def test_at_most_one_evaluator_call_per_simulation(game_name: str) -> None:
     assert max(len(batch) for batch in evaluator.batches) <= 8
 
 
+def test_simulations_into_a_known_end_leave_no_slot_of_the_batch_empty() -> None:
+    """Row 0 has one free cell left: its 499 simulations into that end happen within one call.
+
+    Row 1 asks the evaluator once per simulation.
+    """
+    game = game_named("tic_tac_toe")
+    evaluator = RecordingEvaluator(UniformEvaluator(game))
+    states = np.concatenate([state_after(game, [0, 1, 2, 4, 3, 5, 7, 6]), game.initial_states(1)])
+    search = BatchSearch(game, evaluator, search_config(), num_rows=2, max_simulations=500)
+    search.start(np.arange(2), states, np.array([500, 4]))
+    run_to_end(search, [0, 1], max_calls=5)
+    assert search.result(np.array([0])).visit_counts.tolist() == [[0] * 8 + [500]]
+    assert search.num_batches == len(evaluator.batches) == 5
+    # Row 0: its root and the one child. Row 1: its root and four children.
+    assert search.num_leaves == 2 + 5
+
+
 def test_noise_of_an_earlier_search_is_gone() -> None:
     """A row that had root noise and is started again without gives the plain result."""
     game = game_named("connect_four")
