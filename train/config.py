@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from alphago.errors import check_config
+from alphago.errors import check_config, check_count
 from alphago.games import GAME_NAMES
 from alphago.network.evaluator import EvaluatorConfig
 from alphago.network.network import NetworkConfig
@@ -51,12 +51,7 @@ class SuiteConfig:
         check_config(
             "suite.every_minutes", self.every_minutes, self.every_minutes > 0, "a number above 0"
         )
-        check_config(
-            "suite.num_simulations",
-            self.num_simulations,
-            self.num_simulations >= 1,
-            "an integer of at least 1",
-        )
+        check_count("suite.num_simulations", self.num_simulations, at_least=1)
 
 
 @dataclass(kw_only=True)
@@ -112,26 +107,16 @@ class RunConfig:
         """Checks the values that no component owns."""
         check_config("loop", self.loop, self.loop in LOOPS, " or ".join(LOOPS))
         for key in ("games_per_iteration", "keep_checkpoints"):
-            value = getattr(self, key)
-            check_config(key, value, value >= 1, "an integer of at least 1")
-        for key in ("minutes", "games", "steps"):
-            value = getattr(self, key)
-            check_config(
-                key, value, value is None or value > 0, "a number above 0, or null for no limit"
-            )
-        check_config(
-            "target",
-            self.target,
-            self.target is None or 0 < self.target <= 1,
-            "above 0, at most 1, or null",
-        )
+            check_count(key, getattr(self, key), at_least=1)
+        for key in ("games", "steps"):
+            check_count(key, getattr(self, key), at_least=1, or_null=True)
+        minutes, target = self.minutes, self.target
+        check_config("minutes", minutes, minutes is None or minutes > 0, "above 0, or null")
         check_config("seed", self.seed, 0 <= self.seed < 2**63, "an integer from 0 to 2^63 - 1")
-        check_config(
-            "target",
-            self.target,
-            self.target is None or self.suite.file is not None,
-            "null while suite.file is null",
-        )
+        if target is not None:
+            check_config("target", target, 0 < target <= 1, "above 0, at most 1, or null")
+            has_suite = self.suite.file is not None
+            check_config("target", target, has_suite, "null while suite.file is null")
 
 
 def actor_setup(config: RunConfig) -> ActorSetup:

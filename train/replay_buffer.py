@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from alphago.errors import check_config
+from alphago.errors import check_config, check_count
 from alphago.games.game import Game, GameSpec
 from selfplay.records import GameRecord, is_held_out
 from train.targets import TrainingRows, rows_from_records
@@ -52,8 +52,7 @@ class ReplayConfig:
     def __post_init__(self) -> None:
         """Checks the values."""
         for name in ("window_size", "window_min"):
-            value = getattr(self, name)
-            check_config(f"replay.{name}", value, value >= 1, "an integer of at least 1")
+            check_count(f"replay.{name}", getattr(self, name), at_least=1)
         growth, exponent = self.window_growth, self.window_exponent
         check_config(
             "replay.window_growth", growth, growth in WINDOW_GROWTHS, " or ".join(WINDOW_GROWTHS)

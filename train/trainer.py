@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from alphago.errors import CheckpointError, TrainingError, check_config
+from alphago.errors import CheckpointError, TrainingError, check_config, check_count
 from alphago.games.game import GameSpec
 from alphago.network.evaluator import PRECISIONS, choose_precision
 from alphago.network.network import NetworkConfig, make_network, weights_of
@@ -80,27 +80,21 @@ class TrainerConfig:
             value = getattr(self, name)
             check_config(f"train.{name}", value, value in choices, ", ".join(choices))
         # Batch norm cannot learn from one row.
-        check_config("train.batch_size", self.batch_size, self.batch_size >= 2, "at least 2")
-        check_config(
-            "train.num_threads",
-            self.num_threads,
-            self.num_threads is None or self.num_threads >= 1,
-            "an integer of at least 1, or null",
-        )
-        rate, clip, decay = self.learning_rate, self.gradient_clip, self.ema_decay
+        check_count("train.batch_size", self.batch_size, at_least=2)
+        check_count("train.num_threads", self.num_threads, at_least=1, or_null=True)
+        check_count("train.warmup_steps", self.warmup_steps, at_least=0)
+        rate, clip, average = self.learning_rate, self.gradient_clip, self.ema_decay
         check_config("train.learning_rate", rate, 0 < rate < math.inf, "a number above 0")
         check_config("train.momentum", self.momentum, 0 <= self.momentum < 1, "from 0 to below 1")
-        for name in ("weight_decay", "warmup_steps"):
-            value = getattr(self, name)
-            check_config(f"train.{name}", value, 0 <= value < math.inf, "a number of at least 0")
+        decay = self.weight_decay
+        check_config("train.weight_decay", decay, 0 <= decay < math.inf, "a number of at least 0")
         fraction = self.final_learning_rate_fraction
         check_config(
             "train.final_learning_rate_fraction", fraction, 0 < fraction <= 1, "above 0, at most 1"
         )
         check_config("train.gradient_clip", clip, clip is None or clip > 0, "above 0, or null")
-        check_config(
-            "train.ema_decay", decay, decay is None or 0 < decay < 1, "between 0 and 1, or null"
-        )
+        is_decay = average is None or 0 < average < 1
+        check_config("train.ema_decay", average, is_decay, "between 0 and 1, or null")
 
 
 class StepMetrics(NamedTuple):
