@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 import ray
-from ray.exceptions import OutOfMemoryError, RayActorError
+from ray.exceptions import OutOfMemoryError, RayActorError, RayTaskError
 
-from alphago.errors import TrainingError
+from alphago.errors import AlphagoError, TrainingError
 from alphago.types import Weights
 from selfplay.actors import ActorSetup, SelfPlayActor, resident_bytes
 from selfplay.play import PlayReport
@@ -175,7 +175,7 @@ class RayPool:
         while len(results) < len(calls):
             index = len(results)
             try:
-                results.append(ray.get(calls[index]))
+                results.append(_answer(calls[index]))
             except DEAD as error:
                 slot = slots[index]
                 # It was replaced already where an earlier call of this actor failed as well.
@@ -222,7 +222,7 @@ class RayPool:
                 continue  # its actor was found dead a moment ago
             slot = self._calls.pop(call)
             try:
-                report = ray.get(call)
+                report = _answer(call)
             except DEAD as error:
                 self._replace(slot, error)
                 continue
@@ -258,3 +258,16 @@ class RayPool:
         self._calls = {call: owner for call, owner in self._calls.items() if owner != slot}
         self._actors[slot] = self._start_actor()
         self._send_weights(slot)
+
+
+def _answer(call: Any) -> Any:
+    """Returns what a call answered; an error of ours comes as it was raised in the actor.
+
+    Ray would give it a message of many lines, the traceback of the other process.
+    """
+    try:
+        return ray.get(call)
+    except RayTaskError as error:
+        if isinstance(error.cause, AlphagoError):
+            raise error.cause from error
+        raise
