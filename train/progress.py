@@ -1,5 +1,6 @@
 """What a run shows: a live panel where there is a terminal, plain lines elsewhere."""
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -220,7 +221,12 @@ class PlainProgress:
         self._write(" | ".join([self._phase, *texts] if self._phase else texts))
 
     def _write(self, line: str) -> None:
-        print(line, file=self._stream, flush=True)
+        try:
+            print(line, file=self._stream, flush=True)
+        except BrokenPipeError:
+            # The reader has gone: `| tee` ends with Ctrl-C at once, while the run still has to be
+            # saved. What cannot be written now would fail again when Python ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
 
 class LiveProgress:

@@ -1,6 +1,7 @@
 """What a log file is told of a run: each thing once, and of waiting only where somebody waits."""
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,13 @@ def test_gate_and_suite_are_in_their_messages_and_in_no_other_line() -> None:
         progress.update(games=5, gate="62.5 %, promoted", suite="search 90.1 %")
         progress.message("gate at step 5: 62.5 %, promoted")
     assert stream.getvalue().splitlines() == ["gate at step 5: 62.5 %, promoted", "games 5"]
+
+
+def test_a_reader_that_goes_away_does_not_end_the_run() -> None:
+    reader, writer = os.pipe()
+    with open(writer, "w", encoding="utf-8") as stream:
+        os.close(reader)
+        with PlainProgress(stream) as progress:
+            progress.message("SIGINT: stopping and saving")
+            progress.update(games=5)
+            progress.message("saved")
