@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scripts.arguments import parse_words, read_number
+from scripts.arguments import Parser, parse_words, read_number
 from scripts.tables import format_table
 from scripts.train import hydra_parser
 
@@ -18,24 +18,7 @@ NUM_ACTORS = 2  # compared with one
 
 def main(argv: Sequence[str]) -> None:
     """Measures and prints a table."""
-    parser = hydra_parser(
-        "bench",
-        description=(
-            "Measure speed: the bare network, self-play with it, the search with a network that\n"
-            "costs nothing, and several actors against one. seconds=N is the time of each\n"
-            f"measurement (default {SECONDS:g}), actors=N the number of actors compared with one\n"
-            f"(default {NUM_ACTORS}; 1 leaves the comparison out). All other options are those of\n"
-            "`alphago train`."
-        ),
-        examples=(
-            "alphago bench game=connect_four network=small",
-            "alphago bench network=medium evaluator.precision=fp32 seconds=1 actors=1 --json",
-        ),
-        usage="[seconds=N] [actors=N] [--json] [key=value ...]",
-        positional={},
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    arguments = parser.parse(argv)
+    arguments = _make_parser().parse(argv)
     own = [word for word in arguments.overrides if word.partition("=")[0] in OWN_KEYS]
     values = parse_words(own, allowed=OWN_KEYS)
     seconds = read_number(
@@ -116,6 +99,27 @@ def describe(results: dict[str, object]) -> str:
         ratio = f"{results['actors_ratio']:.2f}"
         text += f"\n{results['num_actors']} actors do {ratio} times the work of one"
     return text
+
+
+def _make_parser() -> Parser:
+    parser = hydra_parser(
+        "bench",
+        description=(
+            "Measure speed: the bare network, self-play with it, the search with a network that\n"
+            "costs nothing, and several actors against one. seconds=N is the time of each\n"
+            f"measurement (default {SECONDS:g}), actors=N the number of actors compared with one\n"
+            f"(default {NUM_ACTORS}; 1 leaves the comparison out). All other options are those of\n"
+            "`alphago train`."
+        ),
+        examples=(
+            "alphago bench game=connect_four network=small",
+            "alphago bench network=medium evaluator.precision=fp32 seconds=1 actors=1 --json",
+        ),
+        usage="[seconds=N] [actors=N] [--json] [key=value ...]",
+        positional={},
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
 
 
 def _compose(overrides: Sequence[str]) -> "RunConfig":

@@ -17,25 +17,7 @@ OPENING_PLIES = 4  # as in the gate
 
 def main(argv: Sequence[str]) -> None:
     """Plays the match and prints its result."""
-    parser = Parser(
-        "match",
-        description=(
-            "Let two players play a match. Every random opening is played twice, with the sides\n"
-            "swapped; the result is told from A's side, with a 95 % interval of the score."
-        ),
-        examples=(
-            "alphago match runs/first:simulations=100 alphabeta:depth=6 games=40",
-            "alphago match minimax random game=tic_tac_toe games=100 opening_plies=2 --json",
-        ),
-        usage="A B [games=N] [opening_plies=N] [game=GAME] [seed=N] [--json]",
-    )
-    parser.add_argument("first", metavar="A", help="a player, KIND_OR_PATH[:key=value,...]")
-    parser.add_argument("second", metavar="B", help="its opponent")
-    parser.add_argument(
-        "words", nargs="*", default=[], metavar="key=value", help="games, opening_plies, ..."
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    arguments = parser.parse(argv)
+    arguments = _make_parser().parse(argv)
     values = parse_words(arguments.words, allowed=("games", "opening_plies", "game", "seed"))
     num_games = read_number(
         values,
@@ -82,6 +64,28 @@ def describe_match(result: "MatchResult", *, game_name: str) -> str:
             f"  {len(result.games)} games, {result.num_distinct_games} distinct",
         )
     )
+
+
+def _make_parser() -> Parser:
+    parser = Parser(
+        "match",
+        description=(
+            "Let two players play a match. Every random opening is played twice, with the sides\n"
+            "swapped; the result is told from A's side, with a 95 % interval of the score."
+        ),
+        examples=(
+            "alphago match runs/first:simulations=100 alphabeta:depth=6 games=40",
+            "alphago match minimax random game=tic_tac_toe games=100 opening_plies=2 --json",
+        ),
+        usage="A B [games=N] [opening_plies=N] [game=GAME] [seed=N] [--json]",
+    )
+    parser.add_argument("first", metavar="A", help="a player, KIND_OR_PATH[:key=value,...]")
+    parser.add_argument("second", metavar="B", help="its opponent")
+    parser.add_argument(
+        "words", nargs="*", default=[], metavar="key=value", help="games, opening_plies, ..."
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
 
 
 def _describe_tally(tally: "Tally") -> str:
