@@ -38,6 +38,10 @@ class IllegalActionError(AlphagoError):
     """An action is out of range, illegal in its state, or the game is over."""
 
 
+class StateError(AlphagoError):
+    """States are of another game, or a single one was given in place of a batch."""
+
+
 class FinishedGameError(AlphagoError):
     """A search or a player was asked for a move in a finished game."""
 

@@ -28,6 +28,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from alphago.errors import StateError
 from alphago.types import BoolArray, FloatArray, Int8Array, States, UInt8Array
 
 
@@ -126,3 +127,20 @@ class Game(Protocol):
     def render(self, state: np.void) -> str:
         """Returns a drawing of one state for a terminal, a few lines without a final newline."""
         ...
+
+
+def check_states(game: Game, states: States) -> None:
+    """Raises unless the states are a batch [B] of the game.
+
+    Whoever gets states from outside asks this first: numpy copies rows of one structured dtype into
+    another field by field, without a word, and kernels would read past the end of a smaller board.
+
+    Raises:
+        StateError: if they are rows of another dtype, or no batch.
+    """
+    expected = game.spec.state_dtype
+    if states.dtype != expected or states.ndim != 1:
+        raise StateError(
+            f"{game.spec.name}: got states of shape {states.shape}, {states.dtype.itemsize} bytes"
+            f" each, allowed: shape (B,) and the {expected.itemsize} bytes of this game's states"
+        )

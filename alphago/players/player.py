@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.errors import FinishedGameError
-from alphago.games.game import Game
+from alphago.games.game import Game, check_states
 from alphago.search.action_choice import choose_actions
 from alphago.types import BoolArray, States
 
@@ -73,8 +73,10 @@ def legal_actions_to_choose(game: Game, states: States) -> BoolArray:
         bool [B, A], at least one True per row.
 
     Raises:
+        StateError: if the states are not those of the game.
         FinishedGameError: if a position is over or has no legal action.
     """
+    check_states(game, states)
     legal = game.legal_actions(states)
     stuck = np.flatnonzero(game.is_over(states) | ~legal.any(axis=1))
     if stuck.size:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.errors import EvaluationError, FinishedGameError, check_config, check_count
-from alphago.games.game import Game
+from alphago.games.game import Game, check_states
 from alphago.search.formulas import exploration_table
 from alphago.search.tree import LEAF_CHILD, ROOT, allocate_leaves, allocate_trees, state_rows
 from alphago.search.tree_kernels import NO_BAD_ROW, expand_and_back_up, select_leaves
@@ -105,10 +105,12 @@ def run_search(
 
     Raises:
         ConfigError: if `num_simulations` is negative.
+        StateError: if the states are not those of the game.
         FinishedGameError: if a position is over.
         EvaluationError: if the evaluator's answer cannot be used.
     """
     check_count("num_simulations", num_simulations, at_least=0)
+    check_states(game, states)
     num_rows = len(states)
     search = BatchSearch(
         game, evaluator, config, num_rows=num_rows, max_simulations=num_simulations
@@ -192,8 +194,10 @@ class BatchSearch:
                 no noise.
 
         Raises:
+            StateError: if the states are not those of the game.
             FinishedGameError: if a position is over.
         """
+        check_states(self.game, states)
         if self.game.is_over(states).any():
             raise FinishedGameError("search: the game is over, there is no move to look for")
         assert np.max(num_simulations, initial=0) < self._node_states.shape[1], (
@@ -228,7 +232,7 @@ class BatchSearch:
         self.num_leaves += int(np.count_nonzero(self._leaves.kinds))
         self._step_to_leaves(num_children)
         evaluation = self.evaluator.evaluate(self._leaf_states)
-        self._check_shapes(evaluation)
+        self._check_answer(evaluation)
         self._expand(evaluation.prior_logits, evaluation.value)
 
     def finished_rows(self) -> npt.NDArray[np.int64]:
@@ -294,8 +298,14 @@ class BatchSearch:
                 " finite, allowed: finite logits and a value in [-1, 1]"
             )
 
-    def _check_shapes(self, evaluation: Evaluation) -> None:
-        """Refuses an answer of the wrong shape, which the kernels would read past its end."""
+    def _check_answer(self, evaluation: Evaluation) -> None:
+        """Refuses what kernels cannot read, and shapes that they would read past the end."""
+        for answer in evaluation:
+            if not isinstance(answer, np.ndarray):
+                raise EvaluationError(
+                    f"{type(self.evaluator).__name__}: got a {type(answer).__name__},"
+                    " allowed: numpy arrays"
+                )
         num_rows, num_actions = self._noise.shape
         got = (evaluation.prior_logits.shape, evaluation.value.shape)
         if got != ((num_rows, num_actions), (num_rows,)):

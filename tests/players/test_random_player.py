@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from alphago.errors import FinishedGameError
+from alphago.errors import FinishedGameError, StateError
 from alphago.games import make_game
 from alphago.games.notation import parse_moves, replay
 from alphago.players import make_player
@@ -33,6 +33,13 @@ def test_actions_are_int64_even_of_no_position():
         actions = player.choose_actions(GAME.initial_states(num_games))
         assert actions.dtype == np.int64
         assert actions.shape == (num_games,)
+
+
+@pytest.mark.parametrize("text", ["random", "minimax", "alphabeta:depth=2", "human"])
+def test_no_player_takes_the_states_of_another_game(text):
+    other = make_game("tic_tac_toe")
+    with pytest.raises(StateError, match="connect_four: got states of shape"):
+        make_player(text, game=GAME).choose_actions(other.initial_states(1))
 
 
 @pytest.mark.parametrize("text", ["random", "minimax", "alphabeta:depth=2", "human"])

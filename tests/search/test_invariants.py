@@ -1,9 +1,12 @@
 """What must hold for every search, whatever the network says."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+import torch
 
-from alphago.errors import ConfigError, EvaluationError, FinishedGameError
+from alphago.errors import ConfigError, EvaluationError, FinishedGameError, StateError
 from alphago.search import run_search
 from alphago.types import Evaluation, SearchResult, States
 from tests.search.comparison import assert_same_bits, result_rows
@@ -187,6 +190,37 @@ def test_what_is_wrong_with_a_network_is_one_line() -> None:
         "FixedEvaluator: got value 0.5 and 8 logits of legal actions that are not finite,"
         " allowed: finite logits and a value in [-1, 1]"
     )
+
+
+@pytest.mark.parametrize("convert", [torch.from_numpy, np.ndarray.tolist])
+def test_answers_that_are_no_arrays_are_refused(convert: Callable[[np.ndarray], object]) -> None:
+    """A tensor that was not turned into an array is a stranger's first mistake."""
+
+    class Forgetful(UniformEvaluator):
+        def evaluate(self, states: States) -> Evaluation:
+            return Evaluation(*map(convert, super().evaluate(states)))
+
+    game = game_named("tic_tac_toe")
+    with pytest.raises(EvaluationError, match=r"^Forgetful: got a (Tensor|list), allowed: numpy"):
+        run_search(
+            game, Forgetful(game), game.initial_states(2), search_config(), num_simulations=3
+        )
+
+
+@pytest.mark.parametrize("num_simulations", [0, 8])
+def test_states_of_another_game_or_no_batch_are_refused(num_simulations: int) -> None:
+    """Numpy would copy the fields of another game's rows without a word."""
+    game, other = game_named("connect_four"), game_named("tic_tac_toe")
+    one = game.initial_states(1)
+    for states in (other.initial_states(2), one[0], one.reshape(1, 1), np.zeros(2, np.int64)):
+        with pytest.raises(StateError, match=r"^connect_four: got states of shape"):
+            run_search(
+                game,
+                UniformEvaluator(game),
+                states,
+                search_config(),
+                num_simulations=num_simulations,
+            )
 
 
 @pytest.mark.parametrize("num_simulations", [-1, 2.5, 100.0, True, None])
