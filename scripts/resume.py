@@ -16,7 +16,9 @@ EXAMPLES = (
     "alphago resume runs/connect_four-20260101-120000 minutes=30",
     "alphago resume runs/first train.learning_rate=5e-4 selfplay.num_actors=1",
 )
-FIXED = ("game.", "network.", "seed", "run_dir")  # what makes a run this run
+# What makes a run this run, and what its checkpoints hold.
+FIXED_SECTIONS = ("game.", "network.")
+FIXED_KEYS = ("train.optimizer", "seed", "run_dir")
 
 
 class Change(NamedTuple):
@@ -33,8 +35,8 @@ def main(argv: Sequence[str]) -> None:
         "resume",
         description=(
             "Go on with a run from its newest checkpoint. Without options everything stays as it\n"
-            "was; options may change, except game, network, seed and run_dir. Limits such as\n"
-            "minutes count the whole run."
+            "was; options may change, except game, network, train.optimizer, seed and run_dir.\n"
+            "Limits such as minutes count the whole run."
         ),
         examples=EXAMPLES,
         usage="RUN [key=value ...]",
@@ -71,11 +73,12 @@ def check_changes(changes: Sequence[Change]) -> None:
         CommandLineError: naming both values, if it does.
     """
     for key, old, new in changes:
-        if key.startswith(FIXED[:2]) or key in FIXED[2:]:
+        is_fixed = key.startswith(FIXED_SECTIONS) or key in FIXED_KEYS
+        # A running average can neither be begun in the middle of a run nor be given up.
+        if is_fixed or (key == "train.ema_decay" and None in (old, new)):
             raise CommandLineError(
                 f"{key}: this run was started with {_yaml_text(old)} and cannot go on with"
-                f" {_yaml_text(new)};"
-                " start a new run instead"
+                f" {_yaml_text(new)}; start a new run instead"
             )
 
 

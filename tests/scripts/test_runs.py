@@ -145,6 +145,8 @@ def test_resume_works_from_another_folder_with_a_relative_path(
         (["game=connect_four"], ["game.name", "tic_tac_toe", "connect_four"]),
         (["game.name=connect_four"], ["game.name", "tic_tac_toe", "connect_four"]),
         (["seed=2"], ["seed", "1", "2"]),
+        (["train.optimizer=sgd"], ["train.optimizer", "adamw", "sgd"]),
+        (["train.ema_decay=0.99"], ["train.ema_decay", "null", "0.99"]),
         (["run_dir=elsewhere"], ["run_dir", "elsewhere"]),
         (["experiment=tic_tac_toe_3min"], ["experiment"]),
         (["train.batchsize=3"], ["train.batchsize", "train.batch_size"]),
