@@ -35,7 +35,7 @@ class ProgressNumbers(TypedDict, total=False):
         policy_loss: cross-entropy of the newest training batches, nats.
         value_loss: mean squared error of the newest training batches.
         learning_rate: of the newest step.
-        gate: the newest gate's result in words, such as `62.5 % of 40 games, promoted`.
+        gate: the newest gate's result in words, such as `62.5 % (...), promoted`.
         suite: the newest scores on the position suite in words.
         minutes: minutes since the run began, earlier sittings included.
         fraction: share of the run that is done by its nearest limit, None without a limit.
@@ -63,7 +63,7 @@ class Progress(Protocol):
     """Where a run reports to. Used as a context manager around the whole run."""
 
     def phase(self, name: str) -> None:
-        """Says what the run is doing now, such as `self-play` or `training`."""
+        """Says what the run is doing now, such as `self-play` or `learning`."""
         ...
 
     def update(self, **numbers: Unpack[ProgressNumbers]) -> None:
