@@ -9,6 +9,8 @@ from types import FrameType
 INTERRUPTED = "interrupted"
 TARGET_REACHED = "target reached"
 
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class Clock:
     """Minutes of work on a run, those of earlier sittings included."""
@@ -69,19 +71,23 @@ class StopRule:
 
 @contextmanager
 def stop_on_signal(rule: StopRule, *, notify: Callable[[str], None]) -> Iterator[None]:
-    """Lets the first Ctrl-C (or SIGTERM) end the run cleanly, and the second at once."""
+    """Lets the first Ctrl-C end the run cleanly, and the second at once.
+
+    A request to terminate and a lost terminal count as Ctrl-C; what `nohup` ignores stays ignored.
+    """
+    signals = [each for each in _STOP_SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
 
     def stop(signum: int, frame: FrameType | None) -> None:
         del frame
         rule.interrupted = True
-        for each in (signal.SIGINT, signal.SIGTERM):
+        for each in signals:
             signal.signal(each, signal.default_int_handler)
         notify(
             f"{signal.Signals(signum).name}: stopping and saving;"
             " once more to end at once, without saving"
         )
 
-    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {each: signal.signal(each, stop) for each in signals}
     try:
         yield
     finally:
