@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 PLAIN_SECONDS = 10.0  # seconds between two plain lines of one phase
+STARTING = "starting the actors; the first start compiles the kernels"  # until there are numbers
 MESSAGES = ("gate", "suite")  # numbers that a message has told when they came; no plain line again
 REFRESHES_PER_SECOND = 2.0  # of the live panel: slow enough not to cost the actors their core
 
@@ -113,8 +114,13 @@ def format_minutes(minutes: float) -> str:
     return text if hours == 0 else f"{hours}:{rest // 60:02d}:{rest % 60:02d}"
 
 
-def describe(numbers: ProgressNumbers) -> list[tuple[str, str]]:
-    """Returns (name, text) of every number reported so far, in the order they are shown."""
+def describe(numbers: ProgressNumbers, *, elapsed: float = 0.0) -> list[tuple[str, str]]:
+    """Returns (name, text) of every number reported so far, in the order they are shown.
+
+    Args:
+        numbers: the numbers.
+        elapsed: minutes that have passed since the newest was reported.
+    """
     rows = [
         ("iteration", _count(numbers.get("iteration"))),
         ("games", _games(numbers)),
@@ -127,7 +133,7 @@ def describe(numbers: ProgressNumbers) -> list[tuple[str, str]]:
         ("learning rate", _small(numbers.get("learning_rate"))),
         ("gate", numbers.get("gate", "")),
         ("suite", numbers.get("suite", "")),
-        ("time", _time(numbers)),
+        ("time", _time(numbers, elapsed=elapsed)),
     ]
     return [(name, text) for name, text in rows if text]
 
@@ -158,14 +164,16 @@ def _positions(numbers: ProgressNumbers) -> str:
     return text if window is None else f"{text} (window {window:,})".lstrip()
 
 
-def _time(numbers: ProgressNumbers) -> str:
-    minutes = numbers.get("minutes")
+def _time(numbers: ProgressNumbers, *, elapsed: float) -> str:
+    minutes, left = numbers.get("minutes"), time_left(numbers)
     if minutes is None:
         return ""
-    left = time_left(numbers)
-    return format_minutes(minutes) + (
-        "" if left is None else f", about {format_minutes(left)} left"
-    )
+    text = format_minutes(minutes + elapsed)
+    if left is None:
+        return text
+    if (numbers.get("fraction") or 0.0) >= 1.0:  # the iteration still goes on to its end
+        return f"{text}, finishing"
+    return f"{text}, about {format_minutes(max(0.0, left - elapsed))} left"
 
 
 class PlainProgress:
@@ -213,6 +221,7 @@ class PlainProgress:
     ) -> None:
         """Writes the last numbers."""
         if self._numbers:
+            self._numbers["fraction"] = None  # nothing is left to do
             self._write_numbers()
 
     def _write_numbers(self) -> None:
@@ -232,11 +241,14 @@ class PlainProgress:
 class LiveProgress:
     """A panel redrawn in place at the bottom of a terminal; messages scroll above it."""
 
-    def __init__(self, console: Console) -> None:
-        """Draws on `console`."""
+    def __init__(self, console: Console, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Draws on `console`; by `clock` the time goes on between two reports."""
         self._console = console
+        self._clock = clock
+        self._updated = clock()
         self._phase = "starting"
         self._numbers: ProgressNumbers = {}
+        self._has_ended = False
         self._live = Live(
             console=console,
             refresh_per_second=REFRESHES_PER_SECOND,
@@ -251,6 +263,8 @@ class LiveProgress:
     def update(self, **numbers: Unpack[ProgressNumbers]) -> None:
         """Takes the numbers; the panel's own thread draws them at its next turn."""
         self._numbers = {**self._numbers, **numbers}
+        if "minutes" in numbers:
+            self._updated = self._clock()
 
     def message(self, text: str) -> None:
         """Prints the text above the panel."""
@@ -268,6 +282,7 @@ class LiveProgress:
         traceback: TracebackType | None,
     ) -> None:
         """Draws the last state and stops."""
+        self._has_ended = True
         self._live.stop()
 
     def render(self) -> Panel:
@@ -275,9 +290,17 @@ class LiveProgress:
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="bold", no_wrap=True)
         grid.add_column()
-        for name, text in describe(self._numbers):
+        numbers, phase, elapsed = self._numbers, self._phase, 0.0
+        if self._has_ended:
+            numbers, phase = {**numbers, "fraction": None}, "ended"
+        else:
+            elapsed = (self._clock() - self._updated) / 60
+            if not numbers.keys() & {"games", "suite"}:  # nobody has answered yet
+                phase = "starting"
+                grid.add_row("", Text(STARTING))
+        for name, text in describe(numbers, elapsed=elapsed):
             grid.add_row(name, Text(text))
-        fraction = self._numbers.get("fraction")
+        fraction = numbers.get("fraction")
         if fraction is not None:
             grid.add_row("done", ProgressBar(total=1.0, completed=min(fraction, 1.0), width=40))
-        return Panel(grid, title=Text(self._phase), title_align="left", expand=False)
+        return Panel(grid, title=Text(phase), title_align="left", expand=False)

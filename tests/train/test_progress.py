@@ -60,6 +60,13 @@ def test_numbers_as_people_read_them() -> None:
     }
 
 
+def test_time_goes_on_between_two_reports_and_a_reached_limit_is_no_time_left() -> None:
+    assert dict(describe(NUMBERS, elapsed=0.5))["time"] == "2:00, about 3:00 left"
+    assert dict(describe(NUMBERS, elapsed=9.0))["time"] == "10:30, about 0:00 left"
+    reached: ProgressNumbers = {"minutes": 5.0, "fraction": 1.0}
+    assert dict(describe(reached, elapsed=0.25))["time"] == "5:15, finishing"
+
+
 def test_numbers_not_reported_yet_are_left_out() -> None:
     assert describe({}) == []
     assert describe({"games": 5}) == [("games", "5")]
@@ -133,6 +140,40 @@ def test_panel_shows_phase_numbers_and_bar_without_reading_markup() -> None:
     for name, text in describe(NUMBERS):
         assert name in shown
         assert text in shown
+
+
+def rendered(progress: LiveProgress) -> str:
+    console = terminal()
+    console.print(progress.render())
+    return str(console.file.getvalue())  # type: ignore[attr-defined]
+
+
+def test_panel_says_that_the_actors_start_until_they_answer() -> None:
+    clock = FakeClock()
+    progress = LiveProgress(terminal(), clock=clock)
+    progress.phase("self-play")
+    progress.update(minutes=0.0, fraction=0.0)
+    clock.now += 17
+    shown = rendered(progress)
+    assert "starting" in shown.splitlines()[0]
+    assert "starting the actors; the first start compiles the kernels" in shown
+    assert "0:17" in shown
+    progress.update(games=3)
+    shown = rendered(progress)
+    assert "self-play" in shown.splitlines()[0]
+    assert "the actors" not in shown
+
+
+def test_panel_of_a_run_that_has_ended_promises_nothing() -> None:
+    console = terminal()
+    with LiveProgress(console) as progress:
+        progress.phase("suite")
+        progress.update(games=3, minutes=5.0, fraction=1.0)
+        assert "finishing" in rendered(progress)
+    shown = rendered(progress)
+    assert "ended" in shown.splitlines()[0]
+    assert "5:00" in shown
+    assert "finishing" not in shown
 
 
 def test_panel_keeps_messages_and_ends_with_the_last_numbers() -> None:
