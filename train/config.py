@@ -77,8 +77,8 @@ class RunConfig:
             for no limit.
         steps: stop at the end of the iteration that reaches this many optimiser steps in total,
             null for no limit.
-        target: stop when the search score of the suite reaches this share (0 to 1), null for no
-            target.
+        target: stop when the search score of the suite reaches this share (0 to 1) after an
+            iteration, null for no target.
         run_dir: folder of the run, null for runs/<game>-<date>-<time>.
         seed: root of every random stream of the run.
         keep_checkpoints: the newest checkpoints kept beside the best.

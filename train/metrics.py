@@ -30,7 +30,7 @@ class MetricsWriter:
         """
         self._board_path = run_dir / "tensorboard"
         self._log_path = run_dir / "log.jsonl"
-        self._last_step = first_step - 1
+        self._last_step = max(0, first_step - 1)  # step 0 is for `baseline`
         with write_errors(self._log_path):
             self._log = self._log_path.open("ab+")
             _end_last_line(self._log)
@@ -54,11 +54,13 @@ class MetricsWriter:
         if step <= self._last_step:
             return False
         self._last_step = step
-        with write_errors(self._board_path):
-            for tag, value in values.items():
-                self._writer.add_scalar(tag, value, step)
-            self._writer.flush()
+        self._draw(step, values)
         return True
+
+    def baseline(self, values: Mapping[str, float]) -> None:
+        """Logs numbers of the untrained network, at step 0."""
+        self.event("baseline", {"step": 0, **values})
+        self._draw(0, values)
 
     def text(self, step: int, tag: str, text: str) -> None:
         """Logs preformatted text, such as a sample game."""
@@ -70,6 +72,12 @@ class MetricsWriter:
         """Logs a picture, uint8 [height, width, 3]."""
         with write_errors(self._board_path):
             self._writer.add_image(tag, pixels, step, dataformats="HWC")
+
+    def _draw(self, step: int, values: Mapping[str, float]) -> None:
+        with write_errors(self._board_path):
+            for tag, value in values.items():
+                self._writer.add_scalar(tag, value, step)
+            self._writer.flush()
 
     def close(self) -> None:
         """Flushes and closes both files."""

@@ -29,7 +29,9 @@ class Reporter:
         """Opens the log and TensorBoard; what an interrupted sitting logged later is forgotten."""
         self._session = session
         self._progress = progress
-        self._metrics = MetricsWriter(run_dir, first_step=session.trainer.num_steps + 1)
+        # A run without an iteration begins anew, its suite before learning included.
+        first_step = session.trainer.num_steps + 1 if session.counters.iteration else 0
+        self._metrics = MetricsWriter(run_dir, first_step=first_step)
         config = session.config
         self._evaluator = NetworkEvaluator(session.game, config.network, config.evaluator)
         self._results: dict[str, float] = {}  # of gate and suite, until the iteration is written
@@ -50,6 +52,7 @@ class Reporter:
         """Says what the run is doing now."""
         self._quiet_since = time.monotonic()  # nobody played while the last phase went on
         self._progress.phase(name)
+        self._show_time()
 
     def message(self, text: str) -> None:
         """Shows a line that stays."""
@@ -97,16 +100,14 @@ class Reporter:
 
     def suite(self, result: SuiteResult) -> None:
         """Shows the scores of the best network on the position suite."""
-        assert result.raw_policy is not None, "a network player has a raw policy"
-        search, policy = result.choice.share, result.raw_policy.share
-        minutes = self._session.clock.seconds() / 60
-        self._results |= {"suite/search": search, "suite/policy": policy, "suite/minutes": minutes}
-        text = (
-            f"search {100 * search:.1f} %, policy {100 * policy:.1f} %"
-            f" of {result.choice.num_positions} positions"
-        )
-        self._progress.update(suite=text)
-        self.message(f"suite {result.suite} after {minutes:.1f} minutes: {text}")
+        values = self._suite_values(result)
+        self._results |= values
+        self._show_suite(result, when=f"after {values['suite/minutes']:.1f} minutes")
+
+    def baseline(self, result: SuiteResult) -> None:
+        """Logs and shows the scores of the untrained network on the position suite."""
+        self._metrics.baseline(self._suite_values(result))
+        self._show_suite(result, when="before learning")
 
     def iteration(self) -> None:
         """Writes the numbers of the iteration, a sample game and a picture."""
@@ -119,6 +120,24 @@ class Reporter:
         is_shown = self._metrics.scalars(session.trainer.num_steps, values)
         if is_shown and totals.records:
             self._show_sample_game(totals.records[-1])
+
+    def _suite_values(self, result: SuiteResult) -> dict[str, float]:
+        assert result.raw_policy is not None, "a network player has a raw policy"
+        return {
+            "suite/policy": result.raw_policy.share,
+            "suite/search": result.choice.share,
+            "suite/minutes": self._session.clock.seconds() / 60,
+        }
+
+    def _show_suite(self, result: SuiteResult, *, when: str) -> None:
+        assert result.raw_policy is not None, "a network player has a raw policy"
+        text = (
+            f"policy {100 * result.raw_policy.share:.1f} %,"
+            f" search {100 * result.choice.share:.1f} % of {result.choice.num_positions} positions"
+        )
+        self._progress.update(suite=text)
+        self._show_time()
+        self.message(f"suite {result.suite} {when}: {text}")
 
     def _state_of_the_run(self) -> dict[str, float]:
         session = self._session
@@ -138,6 +157,12 @@ class Reporter:
         # After Ctrl-C nobody waits for an actor, which may hang.
         actors = [] if session.stop_rule.interrupted else session.pool.resident_bytes()
         return values | ({"memory/largest_actor_mb": max(actors) / megabyte} if actors else {})
+
+    def _show_time(self) -> None:
+        session = self._session
+        self._progress.update(
+            minutes=session.clock.seconds() / 60, fraction=session.progress_made()
+        )
 
     def _show_play(self) -> None:
         session = self._session
@@ -160,6 +185,8 @@ class Reporter:
         if self._session.learner.may_learn():
             return "waiting for finished games: no actor has handed any over for a while"
         buffer = self._session.learner.buffer
+        if not buffer.positions_seen:
+            return "waiting for the first finished games"
         used = buffer.samples_drawn / max(buffer.positions_seen, 1)
         bound = buffer.config.samples_per_position
         return (

@@ -61,6 +61,7 @@ def run(config: RunConfig, *, run_dir: Path, resume: bool, progress: Progress) -
         stop_on_signal(session.stop_rule, notify=progress.message),
     ):
         reporter.sitting()
+        measure_untrained(session, reporter)
         while session.stop_reason() is None:
             session.begin_iteration()
             play_and_learn(session, reporter)
@@ -164,6 +165,17 @@ def measure(session: Session, reporter: Reporter) -> None:
         session.note_suite_score(result.choice.share)
         reporter.suite(result)
     reporter.iteration()
+
+
+def measure_untrained(session: Session, reporter: Reporter) -> None:
+    """Runs the position suite before a new run learns anything: where its curve begins.
+
+    A target does not count here: it is meant for what is learnt.
+    """
+    if session.suite is None or session.counters.iteration or session.stop_reason() is not None:
+        return
+    reporter.phase("suite")
+    reporter.baseline(run_suite_on_actors(session))
 
 
 def run_suite_on_actors(session: Session) -> SuiteResult:

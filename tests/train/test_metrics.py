@@ -70,6 +70,19 @@ def test_a_resumed_sitting_replaces_what_came_after_its_checkpoint(tmp_path: Pat
     assert steps == [10, 20, 30, 40, 20, 25, 35, 45]  # the log forgets nothing
 
 
+def test_the_untrained_network_has_step_0_for_itself(tmp_path: Path) -> None:
+    writer = MetricsWriter(tmp_path, first_step=0)
+    writer.baseline({"suite/policy": 0.25})
+    assert not writer.scalars(0, {"suite/policy": 0.5})  # an iteration without a step
+    writer.scalars(4, {"suite/policy": 0.75})
+    writer.close()
+    assert points(tmp_path, "suite/policy") == [(0, 0.25), (4, 0.75)]
+    (line,) = log_lines(tmp_path, "baseline")
+    assert (line["step"], line["suite/policy"]) == (0, 0.25)
+    MetricsWriter(tmp_path, first_step=5).close()  # a resume keeps it
+    assert points(tmp_path, "suite/policy") == [(0, 0.25), (4, 0.75)]
+
+
 def test_text_and_picture_come_back(tmp_path: Path) -> None:
     writer = MetricsWriter(tmp_path, first_step=1)
     pixels = np.zeros((4, 6, 3), np.uint8)

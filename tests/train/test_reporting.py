@@ -76,6 +76,40 @@ def test_a_run_writes_every_documented_tag_and_no_other(
     assert set(last) - {"time", "event", "step"} == set(rows) - {"games/sample", "games/position"}
 
 
+def suite_changes(folder: Path) -> dict[str, object]:
+    """Returns options with a suite of one position, a win in one, due after each iteration."""
+    file = folder / "wins.json"
+    positions = [{"moves": "0 3 1 4", "best": ["2"]}]
+    file.write_text(json.dumps({"positions": positions}), encoding="utf-8")
+    return {"suite.file": str(file), "suite.num_simulations": 60, "suite.every_minutes": 1e-9}
+
+
+def test_the_curve_of_the_suite_begins_before_learning(tmp_path: Path) -> None:
+    progress, folder = FakeProgress(), tmp_path / "run"
+    changes = suite_changes(tmp_path)
+    result = train_in(folder, tiny_config(changes, games=12), progress=progress)
+    text = r"suite wins before learning: policy \d+\.0 %, search 100\.0 % of 1 positions"
+    assert re.fullmatch(text, progress.messages[0])
+    assert progress.phases[:2] == ["suite", "self-play"]
+    (line,) = log_lines(folder, "baseline")
+    assert (line["step"], line["suite/search"]) == (0, 1.0)
+    assert 0 < line["suite/minutes"] < 1
+    before = [event.step for event in read(folder).Scalars("suite/search")]
+    assert (before[0], before[-1], len(before)) == (0, result.step, 3)
+    train_in(folder, tiny_config(changes, games=18), resume=True)
+    after = [event.step for event in read(folder).Scalars("suite/search")]
+    assert after[:3] == before  # a resumed run has begun already
+    assert len(log_lines(folder, "baseline")) == 1
+
+
+def test_a_target_is_for_what_was_learnt(tmp_path: Path) -> None:
+    progress = FakeProgress()
+    config = tiny_config(suite_changes(tmp_path), target=0.5, games=600)
+    result = train_in(tmp_path / "run", config, progress=progress)
+    assert result.stopped_because == "target reached"
+    assert 6 <= result.num_games < 12
+
+
 def test_numbers_of_the_log_are_in_range(tmp_path: Path) -> None:
     result = train_in(tmp_path / "run", tiny_config(games=24))
     lines = log_lines(tmp_path / "run", "iteration")

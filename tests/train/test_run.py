@@ -230,6 +230,7 @@ def test_a_position_is_not_used_more_often_than_allowed_and_waiting_is_explained
     loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("train.reporting.QUIET_S", 0.0)
+    monkeypatch.setattr(SlowPool, "num_waits", 0)
     monkeypatch.setattr(
         session_module, "make_pool", lambda setup, *, sitting: SlowPool(setup, actor=sitting)
     )
@@ -249,6 +250,7 @@ def test_a_position_is_not_used_more_often_than_allowed_and_waiting_is_explained
     assert used[-1] > 2.4
     assert any("waits for new games" in message for message in progress.messages)
     assert any("samples_per_position=3" in message for message in progress.messages)
+    assert progress.messages[0] == "waiting for the first finished games"
     logged = [e["replay/samples_per_position"] for e in log_lines(tmp_path / "run", "iteration")]
     assert max(logged) <= 3.0
 
