@@ -13,7 +13,7 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,6 +35,7 @@ from alphago.network.network import NetworkConfig
 from alphago.network.weights import (
     CHECKPOINT_SCHEMA_VERSION,
     load_player_network,
+    read_manifest,
     read_weights,
     save_weights,
     sha256_of,
@@ -117,10 +118,6 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     _verify_files(folder)
     best_weights, _ = read_weights(folder / "best.safetensors")
     trainer_tensors, _ = read_weights(folder / "trainer.safetensors")
-    for tensors in (weights, best_weights, trainer_tensors):
-        for name, array in tensors.items():
-            if not np.isfinite(array).all():
-                raise CheckpointError(f"{folder}: {name} is not finite")
     return Checkpoint(
         game=info.game,
         network=info.network,
@@ -128,13 +125,19 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         weights=weights,
         best_weights=best_weights,
         trainer_tensors=trainer_tensors,
-        state=json.loads((folder / _STATE_FILE).read_text(encoding="utf-8")),
-        config_text=(folder / CONFIG_FILE).read_text(encoding="utf-8"),
+        state=_read_state(folder / _STATE_FILE),
+        config_text=_read_text(folder / CONFIG_FILE),
     )
 
 
-def newest_checkpoint(run_folder: Path) -> tuple[Path, Checkpoint] | None:
+def newest_checkpoint(
+    run_folder: Path, *, check: Callable[[Checkpoint], object] | None = None
+) -> tuple[Path, Checkpoint] | None:
     """Reads the newest checkpoint that is whole; broken ones are passed over with a warning.
+
+    Args:
+        run_folder: folder of the run.
+        check: raises CheckpointError for a checkpoint that is of no use, and so counts as broken.
 
     Returns:
         Its folder and content, or None if the run has not written any checkpoint yet.
@@ -145,7 +148,10 @@ def newest_checkpoint(run_folder: Path) -> tuple[Path, Checkpoint] | None:
     folders = _checkpoints(run_folder / CHECKPOINTS_FOLDER)
     for folder in reversed(folders):
         try:
-            return folder, load_checkpoint(folder)
+            checkpoint = load_checkpoint(folder)
+            if check is not None:
+                check(checkpoint)
+            return folder, checkpoint
         except CheckpointError as error:
             _log.warning("checkpoint %s is broken, trying the one before: %s", folder.name, error)
     if folders:
@@ -270,7 +276,7 @@ def _checkpoints(folder: Path) -> list[Path]:
 
 def _verify_files(folder: Path) -> None:
     """Raises CheckpointError unless all files are there, as the manifest describes them."""
-    manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+    manifest = read_manifest(folder)
     missing = [name for name in _FILES if name not in manifest["files"]]
     if missing:
         raise CheckpointError(f"{folder / MANIFEST_FILE}: lacks {', '.join(missing)}")
@@ -283,6 +289,26 @@ def _verify_files(folder: Path) -> None:
             raise CheckpointError(f"{path}: has {size} bytes, expected {expected.get('bytes')}")
         if sha256_of(path) != expected.get("sha256"):
             raise CheckpointError(f"{path}: broken, its checksum is not the one in {MANIFEST_FILE}")
+
+
+def _read_text(path: Path) -> str:
+    """Reads a text file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{path}: no text ({error})") from error
+
+
+def _read_state(path: Path) -> dict[str, Any]:
+    """Reads `state.json`."""
+    text = _read_text(path)
+    try:
+        state = json.loads(text)
+    except (ValueError, RecursionError) as error:  # the latter where lists lie too deep
+        raise CheckpointError(f"{path}: no JSON ({error})") from error
+    if not isinstance(state, dict):
+        raise CheckpointError(f"{path}: not the state of a run")
+    return state
 
 
 @contextmanager

@@ -19,6 +19,12 @@ from alphago.network.network import NetworkConfig
 from alphago.types import Weights
 
 CHECKPOINT_SCHEMA_VERSION = 1  # of the manifest and of the files beside it
+_MANIFEST_TYPES: dict[str, tuple[type, str]] = {  # by entry, with what is allowed in words
+    "game": (str, "the name of a game"),
+    "network": (dict, "the sizes of the network"),
+    "step": (int, "an integer"),
+    "files": (dict, "the files with their sizes and checksums"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,16 +73,21 @@ def read_weights(path: Path) -> tuple[Weights, dict[str, str]]:
         Arrays by name, which belong to the caller, and the metadata.
 
     Raises:
-        CheckpointError: if the file is missing, truncated, or no safetensors file.
+        CheckpointError: if the file is missing, truncated, no safetensors file, or holds a number
+            that is not finite: no search can use what such a network answers.
     """
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-            return weights, dict(file.metadata() or {})
+            metadata = dict(file.metadata() or {})
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
     except safetensors.SafetensorError as error:
         raise CheckpointError(f"{path}: broken, or no safetensors file ({error})") from error
+    for name, array in weights.items():
+        if not np.isfinite(array).all():
+            raise CheckpointError(f"{path}: {name} is not finite")
+    return weights, metadata
 
 
 def load_player_network(
@@ -89,10 +100,11 @@ def load_player_network(
         which: "weights", those that play, or "best", the best network at that time.
 
     Raises:
-        CheckpointError: if anything is missing, broken, or of another schema version.
+        CheckpointError: if anything is missing, broken, or of another schema version, or a weight
+            is not finite.
     """
     manifest_path = folder / MANIFEST_FILE
-    manifest = _read_manifest(manifest_path)
+    manifest = read_manifest(folder)
     try:
         info = NetworkInfo(
             game=manifest["game"],
@@ -126,12 +138,22 @@ def sha256_of(path: Path) -> str:
         raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
 
 
-def _read_manifest(path: Path) -> Mapping[str, Any]:
+def read_manifest(folder: Path) -> Mapping[str, Any]:
+    """Reads a checkpoint's manifest.
+
+    Returns:
+        Its content, whose entries are there and of the right types; `files` holds a mapping per
+        file.
+
+    Raises:
+        CheckpointError: if it is anything else.
+    """
+    path = folder / MANIFEST_FILE
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the latter where lists lie too deep
         raise CheckpointError(f"{path}: no JSON ({error})") from error
     if not isinstance(manifest, dict):
         raise CheckpointError(f"{path}: not a manifest")
@@ -140,4 +162,12 @@ def _read_manifest(path: Path) -> Mapping[str, Any]:
         raise CheckpointError(
             f"{path}: schema version {version!r}, allowed: {CHECKPOINT_SCHEMA_VERSION}"
         )
+    for key, (kind, allowed) in _MANIFEST_TYPES.items():
+        if key not in manifest:
+            raise CheckpointError(f"{path}: has no entry {key!r}")
+        if not isinstance(manifest[key], kind) or isinstance(manifest[key], bool):
+            raise CheckpointError(f"{path}: {key}: got {manifest[key]!r}, allowed: {allowed}")
+    for name, facts in manifest["files"].items():
+        if not isinstance(facts, dict):
+            raise CheckpointError(f"{path}: {name}: got {facts!r}, allowed: size and checksum")
     return manifest

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from alphago.errors import CheckpointError
 from alphago.network import (
@@ -202,6 +203,20 @@ def test_one_flipped_bit_is_noticed(checkpoint):
     load_player_network(checkpoint, which="best")  # the other file is whole
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("which", ["weights", "best"])
+def test_a_network_that_is_not_finite_is_refused(checkpoint, which, bad):
+    path = checkpoint / f"{which}.safetensors"
+    weights, _ = read_weights(path)
+    weights["stem.weight"][0, 0, 0, 0] = bad
+    path.write_bytes(safetensors.numpy.save(weights))  # `save_weights` would not
+    manifest = read_manifest(checkpoint)
+    manifest["files"][path.name] = {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+    write_manifest(checkpoint, manifest)
+    with pytest.raises(CheckpointError, match=rf"{path.name}: stem\.weight is not finite"):
+        load_player_network(checkpoint, which=which)
+
+
 @pytest.mark.parametrize("key", ["schema_version", "game", "network", "step", "files"])
 def test_a_manifest_without_an_entry_is_refused(checkpoint, key):
     manifest = read_manifest(checkpoint)
@@ -219,7 +234,12 @@ def test_a_manifest_without_an_entry_is_refused(checkpoint, key):
         ("network", vars(make_config()) | {"extra": 1}, "extra"),
         ("network", vars(make_config()) | {"num_blocks": 0}, "network.num_blocks"),
         ("network", None, "manifest.json"),
+        ("game", 3, "game: got 3, allowed: the name"),
+        ("step", "400", "step: got '400', allowed: an integer"),
+        ("step", True, "step: got True"),
         ("files", [], "manifest.json"),
+        ("files", {"weights.safetensors": "abc"}, "weights.safetensors: got 'abc'"),
+        ("files", {"weights.safetensors": {}}, "sha256"),
     ],
 )
 def test_a_manifest_with_a_wrong_entry_is_refused(checkpoint, key, value, words):
@@ -228,7 +248,7 @@ def test_a_manifest_with_a_wrong_entry_is_refused(checkpoint, key, value, words)
         load_player_network(checkpoint)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b"[" * 100_000], ids=len)
 def test_a_manifest_that_is_no_manifest_is_refused(checkpoint, content):
     (checkpoint / "manifest.json").write_bytes(content)
     with pytest.raises(CheckpointError, match="manifest.json"):

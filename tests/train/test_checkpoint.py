@@ -13,7 +13,7 @@ import pytest
 import train.checkpoint
 from alphago.errors import CheckpointError
 from alphago.network.network import load_weights, make_network
-from alphago.network.weights import load_player_network
+from alphago.network.weights import load_player_network, sha256_of
 from alphago.types import Weights
 from tests.train.training_setups import TINY, TTT, make_trainer, random_rows
 from train.checkpoint import (
@@ -138,6 +138,69 @@ def test_another_schema_version_is_named(tmp_path: Path) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest | {"schema_version": 99}))
     with pytest.raises(CheckpointError, match="schema version 99"):
         load_checkpoint(folder)
+
+
+def write_with_checksum(folder: Path, name: str, content: bytes) -> None:
+    """Puts a file into a checkpoint as if it had been written that way."""
+    (folder / name).write_bytes(content)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    facts = {"sha256": sha256_of(folder / name), "bytes": len(content)}
+    manifest["files"][name] = facts
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("state.json", b"[" * 100_000, "no JSON"),
+        ("state.json", b"{", "no JSON"),
+        ("state.json", b"\xff\xfe", "no text"),
+        ("state.json", b"[1]", "not the state of a run"),
+        ("config.yaml", b"\xff\xfe", "no text"),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+def test_odd_content_is_named_and_the_checkpoint_before_is_taken(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    save_checkpoint(tmp_path, make_checkpoint(step=1))
+    folder = save_checkpoint(tmp_path, make_checkpoint(step=2))
+    write_with_checksum(folder, name, content)
+    with pytest.raises(CheckpointError, match=f"{name}: {words}"):
+        load_checkpoint(folder)
+    found = newest_checkpoint(tmp_path)
+    assert found is not None
+    assert found[1].step == 1
+
+
+@pytest.mark.parametrize(
+    "entry", [{"files": {"state.json": 3}}, {"step": []}, {"network": {"num_blocks": "x"}}], ids=str
+)
+def test_an_odd_manifest_is_passed_over(tmp_path: Path, entry: dict[str, object]) -> None:
+    save_checkpoint(tmp_path, make_checkpoint(step=1))
+    path = save_checkpoint(tmp_path, make_checkpoint(step=2)) / "manifest.json"
+    manifest = json.loads(path.read_text())
+    if "files" in entry:
+        entry = {"files": manifest["files"] | entry["files"]}  # type: ignore[operator]
+    path.write_text(json.dumps(manifest | entry))
+    found = newest_checkpoint(tmp_path)
+    assert found is not None
+    assert found[1].step == 1
+
+
+def test_a_checkpoint_that_fails_the_check_counts_as_broken(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse_the_newest(checkpoint: Checkpoint) -> None:
+        if checkpoint.step == 2:
+            raise CheckpointError("of no use")
+
+    save_checkpoint(tmp_path, make_checkpoint(step=1))
+    save_checkpoint(tmp_path, make_checkpoint(step=2))
+    found = newest_checkpoint(tmp_path, check=refuse_the_newest)
+    assert found is not None
+    assert found[1].step == 1
+    assert "00000002 is broken, trying the one before: of no use" in caplog.text
 
 
 def test_the_newest_whole_checkpoint_is_taken_and_broken_ones_are_named(
@@ -282,7 +345,7 @@ def test_a_new_process_computes_the_same_from_a_saved_network(tmp_path: Path) ->
 import numpy as np, torch
 from alphago.games import make_game
 from alphago.network.network import load_weights, make_network
-from alphago.network.weights import load_player_network
+from alphago.network.weights import load_player_network, sha256_of
 from pathlib import Path
 info, weights = load_player_network(Path({str(folder)!r}))
 network = make_network(make_game(info.game).spec, info.network, seed=77).eval()
