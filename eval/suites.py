@@ -185,7 +185,7 @@ def _read_entries(path: Path) -> list[object]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SuiteError(f"{path}: cannot be read: {reason(error)}") from error
-    except ValueError as error:  # no UTF-8, or no JSON
+    except (ValueError, RecursionError) as error:  # no UTF-8, no JSON, or lists too deep
         raise SuiteError(f"{path}: got no JSON ({error}), allowed: a suite in JSON") from error
     positions = content.get("positions") if isinstance(content, dict) else None
     if not isinstance(positions, list) or not positions:

@@ -177,6 +177,7 @@ def test_a_bad_position_is_named_by_file_and_number(tmp_path, position, message)
         (b"", "got no JSON"),
         (b'{"positions": [', "got no JSON"),
         (b"\xff\xfe", "got no JSON"),
+        (b"[" * 100_000, "got no JSON"),
         (b"[]", "got no list 'positions'"),
         (b'{"positions": []}', "got no list 'positions'"),
         (b'{"position": [1]}', "got no list 'positions'"),
@@ -186,6 +187,7 @@ def test_a_bad_position_is_named_by_file_and_number(tmp_path, position, message)
             "got no decisive position",
         ),
     ],
+    ids=lambda value: str(value)[:20],
 )
 def test_a_file_that_is_no_suite_is_named(tmp_path, content, message):
     path = tmp_path / "suite.json"
