@@ -3,10 +3,12 @@
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from alphago.errors import CheckpointError
 from alphago.files import reason, replace_file
@@ -35,25 +37,25 @@ def locked(run_dir: Path) -> Iterator[None]:
     """
     path = run_dir / _LOCK_FILE
     with write_errors(path):
-        file = path.open("a+", encoding="utf-8")
+        # Unbuffered: what a full disk did not take would be tried again when the file is closed.
+        file = path.open("ab+", buffering=0)
     with file:
         with write_errors(path):
             _take_lock(file, run_dir)
         yield
 
 
-def _take_lock(file: TextIO, run_dir: Path) -> None:
+def _take_lock(file: FileIO, run_dir: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.seek(0)
-        owner = file.read().strip() or "unknown"
+        owner = file.read().decode(errors="replace").strip() or "unknown"
         raise CheckpointError(
             f"{run_dir}: the run is in use by another process ({owner})"
         ) from None
     file.truncate(0)
-    file.write(f"process {os.getpid()}")
-    file.flush()
+    file.write(f"process {os.getpid()}".encode())
 
 
 def write_text(path: Path, text: str) -> None:
@@ -79,12 +81,20 @@ def begin_sitting(run_dir: Path) -> int:
         streams.
 
     Raises:
-        CheckpointError: if the file of the count holds something else, or cannot be written.
+        CheckpointError: if the file of the count holds something else, or cannot be read or
+            written.
     """
     path = run_dir / _SITTINGS_FILE
-    text = path.read_text(encoding="utf-8").strip() if path.exists() else "0"
-    if not text.isdecimal():
-        raise CheckpointError(f"{path}: got {text!r}, expected how often the run was worked on")
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace").strip()
+    except FileNotFoundError:
+        text = "0"
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from error
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise CheckpointError(
+            f"{path}: got {text[:40]!r}, allowed: how often the run was worked on"
+        )
     number = int(text)
     write_text(path, f"{number + 1}\n")
     return number

@@ -1,6 +1,7 @@
 """A run whose folder cannot be written to, or that ended at a bad moment: one clear error each."""
 
 import json
+import resource
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from alphago.errors import CheckpointError
 from tests.train.tiny import log_lines, tiny_config, train
 from train import session as session_module
 from train.metrics import MetricsWriter
-from train.run_folder import begin_sitting, locked
+from train.run_folder import locked
 
 FULL = Path("/dev/full")  # every write to it fails as on a full disk
 
@@ -25,10 +26,17 @@ def test_errors_of_the_run_itself_are_not_blamed_on_the_lock(tmp_path: Path) -> 
         raise OSError("of the run")
 
 
-def test_a_count_of_sittings_that_is_none_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "sittings").write_text("many", encoding="utf-8")
-    with pytest.raises(CheckpointError, match="sittings: got 'many'"):
-        begin_sitting(tmp_path)
+def test_a_disk_without_room_for_the_lock_is_one_error(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with (
+            pytest.raises(CheckpointError, match="lock: cannot be written: File too large"),
+            locked(tmp_path),
+        ):
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_full_disk_under_the_log_ends_the_run_with_its_name(tmp_path: Path) -> None:

@@ -57,6 +57,22 @@ def test_sittings_are_counted_over_processes(tmp_path: Path) -> None:
     assert [begin_sitting(tmp_path) for _ in range(3)] == [0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    "content", [b"", b"many", b"-1", b"\xff\xfe", b"9" * 5000, "²".encode()], ids=len
+)
+def test_a_count_of_sittings_that_is_none_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "sittings").write_bytes(content)
+    with pytest.raises(CheckpointError, match="sittings: got '.{0,40}', allowed: how often"):
+        begin_sitting(tmp_path)
+    assert (tmp_path / "sittings").read_bytes() == content
+
+
+def test_a_folder_in_place_of_the_count_of_sittings_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "sittings").mkdir()
+    with pytest.raises(CheckpointError, match="sittings: cannot be read: Is a directory"):
+        begin_sitting(tmp_path)
+
+
 def test_state_is_json_and_replaced_as_a_whole(tmp_path: Path) -> None:
     write_state(tmp_path, {"step": 1, "best": "00000001"})
     write_state(tmp_path, {"step": 2, "best": "00000001"})
