@@ -291,17 +291,25 @@ class RecordStore:
     """
 
     def __init__(self, folder: Path, game_name: str) -> None:
-        """Opens the folder, made if need be, and removes what a killed writer left unfinished."""
-        self.folder = folder
-        self.game_name = game_name
+        """Opens the folder, made if need be, and removes what a killed writer left unfinished.
+
+        Raises:
+            RecordError: if it cannot be made, read or written to, such as a file in its place.
+        """
+        self.folder, self.game_name = folder, game_name
         self.num_refused = 0  # unsound records met by `newest`
-        folder.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.glob(f"*{TEMPORARY_SUFFIX}"):
-            _log.info("removed %s, left by a writer that was stopped", leftover)
-            leftover.unlink()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for leftover in folder.glob(f"*{TEMPORARY_SUFFIX}"):
+                _log.info("removed %s, left by a writer that was stopped", leftover)
+                leftover.unlink()
+            names = [_FILE_NAME.match(path.name) for path in folder.iterdir()]
+        except OSError as error:
+            raise RecordError(f"{folder}: cannot be used: {reason(error)}") from error
         # Files set aside count: a number is never given to a second game.
-        names = [_FILE_NAME.match(path.name) for path in folder.iterdir()]
-        self._num_games = max((int(name[1]) + int(name[2]) for name in names if name), default=0)
+        files = [(int(name[1]), int(name[2])) for name in names if name]
+        self._num_games = max((first + count for first, count in files), default=0)
+        self.num_found = sum(count for _, count in files)  # games that were there
 
     @property
     def num_games(self) -> int:
@@ -341,9 +349,8 @@ class RecordStore:
                 break
             chosen.append(self._read_sound(path))
             for record in chosen[-1]:
-                needed[int(is_held_out(record, holdout_fraction))] -= np.count_nonzero(
-                    record.is_target
-                )
+                num_targets = np.count_nonzero(record.is_target)
+                needed[int(is_held_out(record, holdout_fraction))] -= num_targets
         while chosen:
             yield from chosen.pop()
 

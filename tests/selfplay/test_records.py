@@ -211,6 +211,20 @@ def test_the_store_numbers_games_without_gaps(tmp_path: Path) -> None:
     assert RecordStore(tmp_path / "records", "tic_tac_toe").num_games == 12
 
 
+def test_games_found_are_fewer_than_numbers_given_where_files_are_gone(tmp_path: Path) -> None:
+    filled_store(tmp_path)
+    (tmp_path / "000000002-4.npz").unlink()
+    (tmp_path / "000000000-2.npz").rename(tmp_path / "000000000-2.npz.broken")
+    store = RecordStore(tmp_path, "tic_tac_toe")
+    assert (store.num_games, store.num_found) == (12, 8)
+
+
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "records").touch()
+    with pytest.raises(RecordError, match="records: cannot be used: File exists"):
+        RecordStore(tmp_path / "records", "tic_tac_toe")
+
+
 def test_newest_goes_from_old_to_new_and_covers_what_was_asked_for(tmp_path: Path) -> None:
     store, records = filled_store(tmp_path)
     last_file = sum(int(record.is_target.sum()) for record in records[6:])
