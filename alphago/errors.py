@@ -5,6 +5,7 @@ message on one line and exits with code 2, or 1 for a `TrainingError`, which rig
 too. Broken invariants of our own are `assert`s.
 """
 
+import math
 from numbers import Integral
 
 
@@ -86,18 +87,25 @@ def check_config(key: str, got: object, condition: bool, allowed: str) -> None:
         raise ConfigError(key, got, allowed)
 
 
-def check_count(key: str, got: object, *, at_least: int, or_null: bool = False) -> None:
-    """Raises `ConfigError` unless a value is an integer of at least so much; a bool is none.
+def check_count(
+    key: str, got: object, *, at_least: int, at_most: int | None = None, or_null: bool = False
+) -> None:
+    """Raises `ConfigError` unless a value is an integer within bounds; a bool is none.
 
     Args:
         key: as in `check_config`.
         got: the value.
         at_least: the lowest allowed one.
+        at_most: the highest allowed one, None for no bound.
         or_null: whether None, null in YAML, is allowed as well.
 
     Raises:
         ConfigError: if it is anything else.
     """
-    is_count = isinstance(got, Integral) and not isinstance(got, bool) and int(got) >= at_least
-    allowed = f"an integer of at least {at_least}" + ", or null" * or_null
+    highest = math.inf if at_most is None else at_most
+    is_count = (
+        isinstance(got, Integral) and not isinstance(got, bool) and at_least <= int(got) <= highest
+    )
+    bounds = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
+    allowed = f"an integer {bounds}" + ", or null" * or_null
     check_config(key, got, is_count or (or_null and got is None), allowed)

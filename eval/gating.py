@@ -7,7 +7,7 @@ from alphago.errors import check_config, check_count
 from alphago.games.game import Game
 from alphago.players.network_player import NetworkPlayer
 from alphago.search.search import SearchConfig
-from alphago.types import Evaluator
+from alphago.types import MAX_SIMULATIONS, Evaluator
 from eval.matches import MatchResult, play_match
 
 MODES = ("gate", "off", "always")
@@ -40,8 +40,11 @@ class GateConfig:
         num_games = self.num_games
         is_even = isinstance(num_games, int) and num_games >= 2 and num_games % 2 == 0
         check_config("gate.num_games", num_games, is_even, "an even integer of at least 2")
-        for key in ("num_simulations", "threshold_percent", "opening_plies"):
+        for key in ("threshold_percent", "opening_plies"):
             check_count(f"gate.{key}", getattr(self, key), at_least=0)
+        check_count(
+            "gate.num_simulations", self.num_simulations, at_least=0, at_most=MAX_SIMULATIONS
+        )
 
 
 def passes(*, wins: int, draws: int, losses: int, threshold_percent: int) -> bool:

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from alphago.errors import check_config, check_count
+from alphago.types import MAX_SIMULATIONS
 
 MODES = ("ray", "inline")
 
@@ -52,15 +53,11 @@ class SelfPlayConfig:
         """Checks the values."""
         check_config("selfplay.mode", self.mode, self.mode in MODES, " or ".join(MODES))
         check_count("selfplay.num_actors", self.num_actors, at_least=1, or_null=True)
-        for name in (
-            "num_games",
-            "num_simulations",
-            "fast_num_simulations",
-            "random_opening_plies",
-            "games_per_call",
-            "max_in_flight",
-        ):
+        for name in ("num_games", "random_opening_plies", "games_per_call", "max_in_flight"):
             check_count(f"selfplay.{name}", getattr(self, name), at_least=1)
+        for name in ("num_simulations", "fast_num_simulations"):
+            value = getattr(self, name)
+            check_count(f"selfplay.{name}", value, at_least=1, at_most=MAX_SIMULATIONS)
         for name in ("temperature_moves", "max_restarts"):
             check_count(f"selfplay.{name}", getattr(self, name), at_least=0)
         for name in ("full_search_probability", "random_opening_probability"):

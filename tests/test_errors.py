@@ -35,6 +35,9 @@ def test_a_count_is_an_integer_from_its_lowest_value_on() -> None:
             check_count("games", wrong, at_least=2)
     with pytest.raises(ConfigError, match=r"of at least 0, or null$"):
         check_count("games", False, at_least=0, or_null=True)
+    check_count("games", 5, at_least=2, at_most=5)
+    with pytest.raises(ConfigError, match=r"^games: got 6, allowed: an integer from 2 to 5$"):
+        check_count("games", 6, at_least=2, at_most=5)
 
 
 @pytest.mark.parametrize("kind", OTHERS)

@@ -7,6 +7,7 @@ from alphago.games import GAME_NAMES
 from alphago.network.evaluator import EvaluatorConfig
 from alphago.network.network import NetworkConfig
 from alphago.search import SearchConfig
+from alphago.types import MAX_SIMULATIONS
 from eval.gating import GateConfig
 from selfplay.actors import ActorSetup
 from selfplay.config import SelfPlayConfig
@@ -51,7 +52,9 @@ class SuiteConfig:
         check_config(
             "suite.every_minutes", self.every_minutes, self.every_minutes > 0, "a number above 0"
         )
-        check_count("suite.num_simulations", self.num_simulations, at_least=1)
+        check_count(
+            "suite.num_simulations", self.num_simulations, at_least=1, at_most=MAX_SIMULATIONS
+        )
 
 
 @dataclass(kw_only=True)
@@ -113,6 +116,13 @@ class RunConfig:
         minutes, target = self.minutes, self.target
         check_config("minutes", minutes, minutes is None or minutes > 0, "above 0, or null")
         check_config("seed", self.seed, 0 <= self.seed < 2**63, "an integer from 0 to 2^63 - 1")
+        batch_size, window_size = self.train.batch_size, self.replay.window_size
+        check_config(
+            "train.batch_size",
+            batch_size,
+            batch_size <= window_size,
+            f"at most replay.window_size, which is {window_size}",
+        )
         if target is not None:
             check_config("target", target, 0 < target <= 1, "above 0, at most 1, or null")
             has_suite = self.suite.file is not None

@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from alphago.errors import check_config, check_count
+from alphago.errors import ConfigError, RecordError, check_config, check_count
 from alphago.games.game import Game, GameSpec
 from selfplay.records import GameRecord, is_held_out
 from train.targets import TrainingRows, rows_from_records
@@ -139,13 +139,20 @@ class ReplayBuffer:
     """
 
     def __init__(self, spec: GameSpec, config: ReplayConfig) -> None:
-        """Takes all the memory the buffer will ever need."""
+        """Takes all the memory the buffer will ever need.
+
+        Raises:
+            ConfigError: if there is not so much.
+        """
         self.config = config
         self.positions_seen = 0
         self.samples_drawn = 0
-        self._learnt = _Ring(spec, config.window_size)
-        num_held_out = math.ceil(config.window_size * config.holdout_fraction)
-        self._held_out = _Ring(spec, num_held_out)
+        size = config.window_size
+        try:
+            self._learnt = _Ring(spec, size)
+            self._held_out = _Ring(spec, math.ceil(size * config.holdout_fraction))
+        except (MemoryError, ValueError, OverflowError) as error:  # the latter for absurd sizes
+            raise ConfigError("replay.window_size", size, "what fits into memory") from error
         # [S, H * W] and [S, A]: one row of gathers per symmetry.
         self._cells = np.stack([symmetry.cells for symmetry in spec.symmetries])
         self._actions = np.stack([symmetry.actions for symmetry in spec.symmetries])
@@ -186,8 +193,31 @@ class ReplayBuffer:
             held_out = [record for record in games if is_held_out(record, fraction)]
             learnt = [record for record in games if not is_held_out(record, fraction)]
             share = self.config.root_value_share
-            self.append(rows_from_records(game, learnt, root_value_share=share))
-            self.append_held_out(rows_from_records(game, held_out))
+            rows = rows_from_records(game, learnt, root_value_share=share)
+            rows_held_out = rows_from_records(game, held_out)
+            self.append(rows)
+            self.append_held_out(rows_held_out)
+
+    def append_stored_games(self, game: Game, records: Iterable[GameRecord]) -> list[str]:
+        """Adds the positions of games from the disk, leaving out those that do not replay.
+
+        Unlike games just played, such a game says nothing about this program: it may have been
+        written by another.
+
+        Returns:
+            What is wrong with each game that was left out.
+        """
+        faults = []
+        remaining = iter(records)
+        while games := list(islice(remaining, GAMES_PER_REPLAY)):
+            try:
+                self.append_games(game, games)
+            except RecordError:
+                found = [_find_replay_fault(game, record) for record in games]
+                faults += [fault for fault in found if fault is not None]
+                sound = [r for r, fault in zip(games, found, strict=True) if fault is None]
+                self.append_games(game, sound)
+        return faults
 
     def samples_allowed(self) -> int:
         """Returns how many rows may be sampled before new positions have to come.
@@ -234,3 +264,12 @@ class ReplayBuffer:
         """Sets the counters, after the games the buffer held were added again."""
         self.positions_seen = state["positions_seen"]
         self.samples_drawn = state["samples_drawn"]
+
+
+def _find_replay_fault(game: Game, record: GameRecord) -> str | None:
+    """Returns why a record does not replay, None if it does."""
+    try:
+        rows_from_records(game, [record])
+    except RecordError as error:
+        return str(error)
+    return None

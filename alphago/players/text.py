@@ -27,6 +27,7 @@ from alphago.players.human import HumanPlayer
 from alphago.players.minimax import MinimaxPlayer
 from alphago.players.player import Player
 from alphago.players.random_player import RandomPlayer
+from alphago.types import MAX_SIMULATIONS
 
 KINDS = ("random", "minimax", "alphabeta", "human")
 DEFAULT_DEPTH = 6  # of alphabeta: sees most traps of Connect Four, in a fiftieth of a second
@@ -39,7 +40,6 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
 }
 _PATH_KEYS = ("simulations", "step")
 _NAMED_STEPS = ("best", "latest")
-_MAX_SIMULATIONS = 1_000_000  # a search allocates its whole tree at once
 _OPTIONS = re.compile(r"\s*\w+\s*=[^,]*(,\s*\w+\s*=[^,]*)*")
 
 
@@ -129,7 +129,7 @@ def _make_network_player(
     num_simulations = None
     if "simulations" in options:
         num_simulations = _read_integer(
-            text, "simulations", options, default=0, lowest=0, highest=_MAX_SIMULATIONS
+            text, "simulations", options, default=0, lowest=0, highest=MAX_SIMULATIONS
         )
     from alphago.players.loading import load_network_player  # torch takes seconds
 

@@ -47,11 +47,15 @@ def test_a_target_is_allowed_with_a_suite() -> None:
         ("game.name", "conect_four"),
         ("suite.every_minutes", 0.0),
         ("suite.num_simulations", 0),
+        ("suite.num_simulations", 1_000_001),
+        ("gate.num_simulations", 1_000_001),
         ("selfplay.mode", "threads"),
         ("selfplay.num_actors", 0),
         ("selfplay.num_games", 0),
         ("selfplay.num_simulations", 0),
+        ("selfplay.num_simulations", 1_000_001),
         ("selfplay.fast_num_simulations", 0),
+        ("selfplay.fast_num_simulations", 1_000_001),
         ("selfplay.full_search_probability", 0.0),
         ("selfplay.full_search_probability", 1.1),
         ("selfplay.full_search_probability", NAN),
@@ -69,6 +73,20 @@ def test_a_target_is_allowed_with_a_suite() -> None:
 def test_values_of_components_that_are_refused(key: str, value: object) -> None:
     with pytest.raises(ConfigError, match=f"^{key}: got "):
         tiny_config({key: value})
+
+
+def test_as_many_simulations_as_a_player_may_use_are_allowed() -> None:
+    config = selfplay_config(num_simulations=1_000_000, fast_num_simulations=1_000_000)
+    assert config.num_simulations == config.fast_num_simulations == 1_000_000
+
+
+def test_a_minibatch_larger_than_the_window_is_refused_by_both_names() -> None:
+    changes = {"replay.window_size": 30, "train.batch_size": 30}
+    assert tiny_config(changes).train.batch_size == 30
+    with pytest.raises(
+        ConfigError, match=r"^train\.batch_size: got 31.* replay\.window_size, which is 30$"
+    ):
+        tiny_config(changes | {"train.batch_size": 31})
 
 
 def test_nobody_resigns() -> None:

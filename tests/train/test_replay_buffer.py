@@ -1,9 +1,10 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from alphago.errors import ConfigError
+from alphago.errors import ConfigError, RecordError
 from alphago.games import GAME_NAMES, make_game
 from alphago.games.game import Game
 from selfplay.records import RecordStore, is_held_out
@@ -51,6 +52,39 @@ def test_the_newest_positions_are_kept() -> None:
         assert buffer.positions_seen == seen
         assert buffer.num_positions == buffer.window == 100
         assert set(drawn.tolist()) == set(range(seen - 100, seen))
+
+
+@pytest.mark.parametrize("size", [10**15, 10**30, 10**400], ids=["10**15", "10**30", "10**400"])
+def test_a_window_that_memory_does_not_hold_is_refused_by_its_name(size: int) -> None:
+    with pytest.raises(ConfigError, match=r"^replay\.window_size: got 10.*fits into memory$"):
+        ReplayBuffer(TTT.spec, replay_config(window_size=size))
+
+
+def positions(buffer: ReplayBuffer) -> list[np.ndarray]:
+    """Returns the learnt and the held-out rows, newest first."""
+    rings = (buffer._learnt, buffer._held_out)
+    return [array for ring in rings for array in ring.take(np.arange(ring.num_rows))]
+
+
+def test_stored_games_that_do_not_replay_are_left_out_and_told() -> None:
+    records = random_records(TTT, num_games=300, seed=3)
+    faulty = {2: "move 1 is illegal", 7: "the record says", 290: "move 1 is illegal"}
+    records[7] = replace(records[7], returns=np.array([0.5, -0.5], np.float32))
+    for number in (2, 290):
+        records[number].actions[1] = records[number].actions[0]
+    config = replay_config(window_size=5000, holdout_fraction=0.25)  # 7 is held out
+    buffer = ReplayBuffer(TTT.spec, config)
+    faults = buffer.append_stored_games(TTT, records)
+    for fault, (number, words) in zip(faults, faulty.items(), strict=True):
+        assert f"game {number} of actor 2" in fault
+        assert words in fault
+    expected = ReplayBuffer(TTT.spec, config)
+    expected.append_games(TTT, [r for n, r in enumerate(records) if n not in faulty])
+    assert buffer.positions_seen == expected.positions_seen
+    for one, other in zip(positions(buffer), positions(expected), strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(RecordError, match="game 2 of actor 2"):  # games just played still raise
+        buffer.append_games(TTT, records)
 
 
 def test_sampling_is_uniform_over_the_window() -> None:

@@ -105,7 +105,7 @@ def test_reaching_the_target_ends_the_run(tmp_path: Path) -> None:
 
 def test_the_first_iteration_may_have_no_step(tmp_path: Path) -> None:
     progress = FakeProgress()
-    config = tiny_config({"train.batch_size": 512}, games=12)
+    config = tiny_config({"train.batch_size": 500}, games=12)
     result = train(tmp_path / "run", config, progress=progress)
     assert result.step == 0
     assert "gate" not in progress.phases  # nothing has been learnt, so there is no candidate
