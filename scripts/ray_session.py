@@ -53,6 +53,9 @@ def ray_session(*, num_actors: int) -> Iterator[None]:
                 object_store_memory=OBJECT_STORE_BYTES,
                 include_dashboard=False,
                 logging_level=logging.WARNING,
+                # Ray would print blocks of its own about every actor that dies; the pool says it
+                # in one line, and an error in an actor comes back as the answer of its call.
+                log_to_driver=False,
                 _temp_dir=str(folder),
             )
             yield
