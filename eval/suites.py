@@ -2,12 +2,13 @@
 
 A suite is a JSON file:
 
-    {"positions": [{"moves": "11224211", "best": ["2", "3"], "decisive": true}, ...]}
+    {"game": "connect_four",
+     "positions": [{"moves": "11224211", "best": ["2", "3"], "decisive": true}, ...]}
 
-`moves` lead from the start to the position, `best` are the moves that keep its value. A position in
-which every move does has `decisive: false` and is not counted; without the key a position counts.
-Other keys are ignored. The suites that come with the project lie in `configs/suites/` and may be
-given by name.
+`game` may be left out; a suite that has it is refused for any other game. `moves` lead from the
+start to the position, `best` are the moves that keep its value. A position in which every move does
+has `decisive: false` and is not counted; without the key a position counts. Other keys are ignored.
+The suites that come with the project lie in `configs/suites/` and may be given by name.
 """
 
 import difflib
@@ -70,10 +71,15 @@ def load_suite(game: Game, path: str | Path) -> Suite:
         Its decisive positions.
 
     Raises:
-        SuiteError: if the file is missing, no such JSON, or has a position that cannot be used; it
-            names the file, the position's number (from 1), what was got and what is allowed.
+        SuiteError: if the file is missing, no such JSON, of another game, or has a position that
+            cannot be used; it names the file, the position's number (from 1), what was got and what
+            is allowed.
     """
-    entries = _read_entries(_suite_file(path))
+    content = _read_content(_suite_file(path))
+    name, suite_game = Path(path).stem, _read_game(path, content)
+    if suite_game not in (None, game.spec.name):
+        raise SuiteError(f"suite {name} is for {suite_game}, the player plays {game.spec.name}")
+    entries = _read_entries(path, content)
     states, best_actions = [], []
     for number, entry in enumerate(entries, start=1):
         try:
@@ -86,7 +92,19 @@ def load_suite(game: Game, path: str | Path) -> Suite:
             best_actions.append(best)
     if not states:
         raise SuiteError(f"{path}: got no decisive position, allowed: at least one")
-    return Suite(Path(path).stem, np.concatenate(states), np.stack(best_actions))
+    return Suite(name, np.concatenate(states), np.stack(best_actions))
+
+
+def game_of_suite(path: str | Path) -> str | None:
+    """Returns the name of the game that a suite says it is for, None where it says nothing.
+
+    Args:
+        path: as in `load_suite`.
+
+    Raises:
+        SuiteError: if the file is missing or no suite.
+    """
+    return _read_game(path, _read_content(_suite_file(path)))
 
 
 def run_suite(player: Player, suite: Suite) -> SuiteResult:
@@ -179,14 +197,26 @@ def _suite_file(path: str | Path) -> Path:
     return Path(path)
 
 
-def _read_entries(path: Path) -> list[object]:
-    """Returns the raw positions of a file, at least one."""
+def _read_content(path: Path) -> object:
+    """Returns the JSON of a file."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SuiteError(f"{path}: cannot be read: {reason(error)}") from error
     except (ValueError, RecursionError) as error:  # no UTF-8, no JSON, or lists too deep
         raise SuiteError(f"{path}: got no JSON ({error}), allowed: a suite in JSON") from error
+
+
+def _read_game(path: str | Path, content: object) -> str | None:
+    """Returns the name of the game in a suite's JSON, None without one."""
+    name = content.get("game") if isinstance(content, dict) else None
+    if name is not None and not isinstance(name, str):
+        raise SuiteError(f"{path}: game: got {name!r}, allowed: the name of a game")
+    return name
+
+
+def _read_entries(path: str | Path, content: object) -> list[object]:
+    """Returns the raw positions in a suite's JSON, at least one."""
     positions = content.get("positions") if isinstance(content, dict) else None
     if not isinstance(positions, list) or not positions:
         raise SuiteError(f"{path}: got no list 'positions', allowed: a list of at least one")

@@ -2,7 +2,8 @@
 
 import argparse
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
 from alphago.errors import AlphagoError, UnknownGameError
@@ -20,8 +21,25 @@ class CommandLineError(AlphagoError):
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line, and whose help shows two worked examples."""
 
-    def __init__(self, name: str, *, description: str, examples: Sequence[str], usage: str) -> None:
-        """Prepares the parser of `alphago <name>`."""
+    def __init__(
+        self,
+        name: str,
+        *,
+        description: str,
+        examples: Sequence[str],
+        usage: str,
+        keys: Callable[[], Collection[str]] = tuple,
+    ) -> None:
+        """Prepares the parser of `alphago <name>`.
+
+        Args:
+            name: the sub-command.
+            description: what it does.
+            examples: worked examples.
+            usage: the words after the sub-command.
+            keys: returns the keys of its `key=value` words; asked only to explain a mistake.
+        """
+        self._keys = keys
         super().__init__(
             prog=f"alphago {name}".rstrip(),
             usage=f"alphago {name} {usage}".replace("  ", " "),
@@ -48,10 +66,25 @@ class Parser(argparse.ArgumentParser):
         arguments, unknown = self.parse_known_intermixed_args(list(argv))
         for word in unknown:
             if word.startswith("-"):
-                known = sorted(self._option_string_actions)
-                raise CommandLineError(f"{word}: unknown option{hint(word.split('=')[0], known)}")
+                following = [*argv[list(argv).index(word) + 1 :], ""][0]
+                raise CommandLineError(f"{word}: {self._explain(word, following=following)}")
             raise CommandLineError(f"{word}: one word too many; `{self.prog} --help` shows how")
         return arguments
+
+    def _explain(self, word: str, *, following: str) -> str:
+        """Returns what is wrong with an unknown option, of a key written like one above all."""
+        name, equals, value = word.partition("=")
+        key = name.lstrip("-").replace("-", "_")
+        if not equals:
+            is_value = following and not following.startswith("-") and "=" not in following
+            value = following if is_value else "VALUE"
+        keys = self._keys()
+        if key in keys:
+            return f"options are written {key}={value}"
+        near = hint(name, sorted(self._option_string_actions))
+        if not near and (alike := nearest(key, keys)):
+            near = f"; options are written {alike[0]}={value}"
+        return f"unknown option{near}"
 
 
 def similarity(text: str, known: str) -> float:
@@ -86,12 +119,24 @@ def hint(text: str, known: Iterable[str]) -> str:
     return f"; nearest: {', '.join(words)}" if words else ""
 
 
+def refuse_pairs(words: Sequence[str], *, keys: Collection[str]) -> None:
+    """Checks that no key and its value came as two words.
+
+    Raises:
+        CommandLineError: if so.
+    """
+    for key, value in itertools.pairwise(words):
+        if key in keys and "=" not in value:
+            raise CommandLineError(f"{key} {value}: write {key}={value}")
+
+
 def parse_words(words: Sequence[str], *, allowed: Sequence[str]) -> dict[str, str]:
     """Reads `key=value` words.
 
     Raises:
         CommandLineError: if a word is not of this form, or its key unknown or given twice.
     """
+    refuse_pairs(words, keys=allowed)
     values: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")

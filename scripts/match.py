@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 NUM_GAMES = 40  # as in the gate
 OPENING_PLIES = 4  # as in the gate
+KEYS = ("games", "opening_plies", "game", "seed")
 
 
 def main(argv: Sequence[str]) -> None:
     """Plays the match and prints its result."""
     arguments = _make_parser().parse(argv)
-    values = parse_words(arguments.words, allowed=("games", "opening_plies", "game", "seed"))
+    values = parse_words(arguments.words, allowed=KEYS)
     num_games = read_number(
         values,
         "games",
@@ -48,11 +49,17 @@ def main(argv: Sequence[str]) -> None:
     if arguments.json:
         print(json.dumps({"game": game.spec.name, **match_summary(result)}))
     else:
-        print(describe_match(result, game_name=game.spec.name))
+        print(describe_match(result, game_name=game.spec.name, num_plies=num_plies))
 
 
-def describe_match(result: "MatchResult", *, game_name: str) -> str:
-    """Returns the result as lines of text."""
+def describe_match(result: "MatchResult", *, game_name: str, num_plies: int) -> str:
+    """Returns the result as lines of text.
+
+    Args:
+        result: the result.
+        game_name: the game.
+        num_plies: random plies of each opening.
+    """
     low, high = result.interval
     return "\n".join(
         (
@@ -61,7 +68,8 @@ def describe_match(result: "MatchResult", *, game_name: str) -> str:
             f"  moving second  {_describe_tally(result.as_player_1)}",
             f"  all            {_describe_tally(result.total)}",
             f"  score {result.score:.1%}, 95 % interval {low:.1%} to {high:.1%}",
-            f"  {len(result.games)} games, {result.num_distinct_games} distinct",
+            f"  {len(result.games)} games, {result.num_distinct_games} distinct (from {num_plies}"
+            " random opening plies, each opening played from both sides)",
         )
     )
 
@@ -78,6 +86,7 @@ def _make_parser() -> Parser:
             "alphago match minimax random game=tic_tac_toe games=100 opening_plies=2 --json",
         ),
         usage="A B [games=N] [opening_plies=N] [game=GAME] [seed=N] [--json]",
+        keys=lambda: KEYS,
     )
     parser.add_argument("first", metavar="A", help="a player, KIND_OR_PATH[:key=value,...]")
     parser.add_argument("second", metavar="B", help="its opponent")

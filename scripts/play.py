@@ -7,6 +7,7 @@ from scripts.arguments import CommandLineError, Parser, parse_words, seed_from
 from scripts.players import make_players
 
 SIDES = ("first", "second")
+KEYS = ("game", "side", "seed")
 
 
 def main(argv: Sequence[str]) -> None:
@@ -15,13 +16,14 @@ def main(argv: Sequence[str]) -> None:
         "play",
         description=(
             "Play in the terminal against PLAYER: a run, a checkpoint, random, minimax, alphabeta\n"
-            "or human. Type a move, or: hint, undo, help, quit."
+            "or human. Type a move, or: hint (of a network), undo, help, quit."
         ),
         examples=(
             "alphago play runs/first:simulations=200",
             "alphago play alphabeta:depth=6 game=connect_four side=second",
         ),
         usage="PLAYER [game=GAME] [side=first|second] [seed=N]",
+        keys=lambda: KEYS,
     )
     parser.add_argument("player", metavar="PLAYER", help="KIND_OR_PATH[:key=value,...]")
     parser.add_argument(
@@ -32,7 +34,7 @@ def main(argv: Sequence[str]) -> None:
         help="game (a run or checkpoint knows its own), side (yours, first by default), seed",
     )
     arguments = parser.parse(argv)
-    values = parse_words(arguments.words, allowed=("game", "side", "seed"))
+    values = parse_words(arguments.words, allowed=KEYS)
     side = values.get("side", SIDES[0])
     if side not in SIDES:
         raise CommandLineError(f"side: got {side!r}, allowed: {' or '.join(SIDES)}")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def make_players(
-    texts: Sequence[str], *, game_name: str | None, seed: int
+    texts: Sequence[str], *, game_name: str | None, seed: int, other_name: str | None = None
 ) -> "tuple[Game, list[Player]]":
     """Makes players for the game that is named or that one of them was trained for.
 
@@ -19,6 +19,7 @@ def make_players(
         texts: the players, `KIND_OR_PATH[:key=value,...]`.
         game_name: the game, None to take it from a run or checkpoint among the players.
         seed: of the first player's random choices; each further one takes the next number.
+        other_name: the game if nothing else tells it, None if it is open.
 
     Raises:
         PlayerError: if a player cannot be made or plays another game.
@@ -30,9 +31,11 @@ def make_players(
 
     check_game_name(game_name)
     found = game_name or next((name for name in map(game_of_player, texts) if name), None)
+    found = found or other_name
     if found is None:
         raise CommandLineError(
             f"which game? only a run or a checkpoint tells it; allowed: {', '.join(GAME_NAMES)}"
+            f" (game={GAME_NAMES[-1]})"
         )
     game = make_game(found)
     players = [make_player(text, game=game, seed=seed + index) for index, text in enumerate(texts)]

@@ -12,6 +12,8 @@ from scripts.players import make_players, refuse_people
 if TYPE_CHECKING:
     from eval.suites import Accuracy
 
+KEYS = ("game", "seed")
+
 
 def main(argv: Sequence[str]) -> None:
     """Runs the suite and prints the shares."""
@@ -20,33 +22,39 @@ def main(argv: Sequence[str]) -> None:
         description=(
             "Measure a player on a JSON file of positions, or on a suite of the project\n"
             f"({', '.join(shipped_suites())}): the share of decisive positions in which it\n"
-            "chooses one of the best moves, with a 95 % interval, by search and by raw policy."
+            "chooses one of the best moves, with a 95 % interval, by raw policy and by search."
         ),
         examples=(
             "alphago suite runs/first:simulations=200 connect_four",
             "alphago suite alphabeta:depth=4 positions.json game=connect_four --json",
         ),
         usage="PLAYER FILE [game=GAME] [seed=N] [--json]",
+        keys=lambda: KEYS,
     )
     parser.add_argument("player", metavar="PLAYER", help="KIND_OR_PATH[:key=value,...]")
     parser.add_argument("file", metavar="FILE", help="a JSON file or the name of a suite")
     parser.add_argument("words", nargs="*", default=[], metavar="key=value", help="game, seed")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse(argv)
-    values = parse_words(arguments.words, allowed=("game", "seed"))
+    values = parse_words(arguments.words, allowed=KEYS)
     seed = seed_from(values)
     refuse_people([arguments.player])
-    game, players = make_players([arguments.player], game_name=values.get("game"), seed=seed)
-    from eval.suites import load_suite, run_suite, suite_summary
+    from eval.suites import game_of_suite, load_suite, run_suite, suite_summary
 
+    game, players = make_players(
+        [arguments.player],
+        game_name=values.get("game"),
+        seed=seed,
+        other_name=game_of_suite(arguments.file),
+    )
     result = run_suite(players[0], load_suite(game, arguments.file))
     if arguments.json:
         print(json.dumps({"game": game.spec.name, **suite_summary(result)}))
         return
     print(f"{result.suite}: {result.player}")
-    print(f"  moves played  {_describe(result.choice)}")
     if result.raw_policy is not None:
         print(f"  raw policy    {_describe(result.raw_policy)}")
+    print(f"  moves played  {_describe(result.choice)}")
 
 
 def shipped_suites() -> list[str]:

@@ -13,6 +13,7 @@ from alphago.games import GAME_NAMES, make_game
 from alphago.players.text import KINDS, make_player, split_text
 from scripts import composition
 from scripts.main import COMMANDS, main
+from train.config import RunConfig
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("alphago", "configs", "eval", "scripts", "selfplay", "tests", "train")
@@ -128,9 +129,11 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Takes the working half out of every sub-command; returns what would have been done."""
     done: list[str] = []
 
-    def make_players(texts: list[str], *, game_name: str | None, seed: int) -> None:
+    def make_players(
+        texts: list[str], *, game_name: str | None, seed: int, other_name: str | None = None
+    ) -> None:
         for text in texts:
-            check_player(text, game_name=game_name)
+            check_player(text, game_name=game_name or other_name)
         done.append("players")
         raise Stopped
 
@@ -138,12 +141,16 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         assert folder.parts[0] == "runs"
         return composition.compose_config(["minutes=null", "games=1"])
 
+    def start(config: RunConfig) -> tuple[Path, bool]:
+        done.append("train")
+        return Path("runs"), False
+
     for command in ("play", "match", "suite"):
         monkeypatch.setattr(f"scripts.{command}.make_players", make_players)
     for command in ("train", "resume"):
         monkeypatch.setattr(f"scripts.{command}.prepare", lambda config: config)
     monkeypatch.setattr("scripts.train.check_unused", lambda folder: None)
-    monkeypatch.setattr("scripts.train.start", lambda config: done.append("train"))
+    monkeypatch.setattr("scripts.train.start", start)
     monkeypatch.setattr("scripts.resume.check_is_run", lambda folder: None)
     monkeypatch.setattr("scripts.composition.load_run_config", default_config)
     monkeypatch.setattr(

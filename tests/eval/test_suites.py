@@ -10,7 +10,14 @@ from alphago.games import make_game
 from alphago.players import make_player
 from alphago.players.network_player import NetworkPlayer
 from eval.intervals import wilson_interval
-from eval.suites import load_suite, merge_suite_results, run_suite, split_suite, suite_summary
+from eval.suites import (
+    game_of_suite,
+    load_suite,
+    merge_suite_results,
+    run_suite,
+    split_suite,
+    suite_summary,
+)
 from tests.search.evaluators import FixedEvaluator, HashEvaluator, UniformEvaluator
 from tests.search.positions import search_config
 
@@ -207,6 +214,20 @@ def test_missing_files_are_named(tmp_path):
         load_suite(GAME, "conect_four")
     with pytest.raises(SuiteError, match="cannot be read"):
         load_suite(GAME, tmp_path)
+
+
+def test_a_suite_says_which_game_it_is_for(tmp_path):
+    assert game_of_suite("connect_four") == "connect_four"
+    assert game_of_suite(SMALL_SUITE) is None
+    with pytest.raises(SuiteError) as caught:
+        load_suite(make_game("tic_tac_toe"), "connect_four")
+    message = "suite connect_four is for connect_four, the player plays tic_tac_toe"
+    assert str(caught.value) == message
+    path = tmp_path / "suite.json"
+    path.write_text(json.dumps({"game": 4, "positions": [GOOD]}))
+    for read in (game_of_suite, lambda path: load_suite(GAME, path)):
+        with pytest.raises(SuiteError, match=r"suite.json: game: got 4, allowed: the name of a"):
+            read(path)
 
 
 def test_a_suite_of_another_game_is_refused():

@@ -2,10 +2,13 @@
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 
 from scripts.main import main
+
+SMALL_SUITE = str(Path(__file__).parents[1] / "data" / "connect_four_small.json")  # of no game
 
 
 def play(
@@ -75,7 +78,10 @@ def test_same_seed_same_game(
     ("words", "expected"),
     [
         (["play"], ["PLAYER"]),
-        (["play", "random"], ["which game?", "connect_four"]),
+        (["play", "random"], ["which game?", "(game=connect_four)"]),
+        (["play", "random", "--side", "second"], ["options are written side=second"]),
+        (["play", "random", "game", "tic_tac_toe"], ["write game=tic_tac_toe"]),
+        (["match", "random", "random", "--games=20"], ["options are written games=20"]),
         (["play", "random", "game=go"], ["'go'", "tic_tac_toe"]),
         (["play", "random", "game=tic_tac"], ["nearest: tic_tac_toe"]),
         (["play", "randm", "game=tic_tac_toe"], ["randm", "random"]),
@@ -95,8 +101,12 @@ def test_same_seed_same_game(
         (["match", "random", "human", "game=tic_tac_toe"], ["human", "alphago play"]),
         (["suite", "random"], ["FILE"]),
         (["suite", "random", "connect_fuor", "game=connect_four"], ["did you mean connect_four"]),
-        (["suite", "random", "connect_four"], ["which game?"]),
-        (["suite", "random", "connect_four", "game=tic_tac_toe"], ["position 1"]),
+        (["suite", "random", SMALL_SUITE], ["which game?"]),
+        (["suite", "random", SMALL_SUITE, "game=tic_tac_toe"], ["position 1"]),
+        (
+            ["suite", "random", "connect_four", "game=tic_tac_toe"],
+            ["suite connect_four is for connect_four, the player plays tic_tac_toe"],
+        ),
         (["suite", "human", "connect_four", "game=connect_four"], ["human"]),
     ],
     ids=lambda value: " ".join(value),
@@ -128,6 +138,9 @@ def test_match_shows_both_sides_score_interval_and_distinct_games(
     assert every == [a + b for a, b in zip(first, second, strict=True)]
     assert "95 % interval" in lines[4]
     assert lines[5].strip().startswith("20 games, ")
+    assert lines[5].endswith(
+        " distinct (from 2 random opening plies, each opening played from both sides)"
+    )
     assert main(["match", *words, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert list(result["total"].values()) == every
@@ -142,7 +155,7 @@ def test_match_of_random_players_is_not_a_player_against_its_twin(
 
 
 def test_shipped_suite_has_593_decisive_positions(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["suite", "random", "connect_four", "game=connect_four", "--json"]) == 0
+    assert main(["suite", "random", "connect_four", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["choice"]["num_positions"] == 593
     assert 0.25 < result["choice"]["share"] < 0.45  # a random player keeps the value in 35 %
