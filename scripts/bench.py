@@ -4,7 +4,14 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scripts.arguments import Parser, parse_words, read_number
+from scripts.arguments import (
+    CommandLineError,
+    Parser,
+    nearest,
+    parse_words,
+    read_number,
+    refuse_pairs,
+)
 from scripts.tables import format_table
 from scripts.train import hydra_parser
 
@@ -19,6 +26,7 @@ NUM_ACTORS = 2  # compared with one
 def main(argv: Sequence[str]) -> None:
     """Measures and prints a table."""
     arguments = _make_parser().parse(argv)
+    refuse_pairs(arguments.overrides, keys=OWN_KEYS)
     own = [word for word in arguments.overrides if word.partition("=")[0] in OWN_KEYS]
     values = parse_words(own, allowed=OWN_KEYS)
     seconds = read_number(
@@ -37,7 +45,9 @@ def main(argv: Sequence[str]) -> None:
         allowed="an integer of at least 1",
         check=lambda number: number >= 1,
     )
-    config = _compose([word for word in arguments.overrides if word not in own])
+    others = [word for word in arguments.overrides if word not in own]
+    _check_keys(others)
+    config = _compose(others)
     results = measure(config, num_actors=num_actors, seconds=seconds)
     print(json.dumps(results) if arguments.json else describe(results))
 
@@ -102,6 +112,8 @@ def describe(results: dict[str, object]) -> str:
 
 
 def _make_parser() -> Parser:
+    from scripts.overrides import GROUPS
+
     parser = hydra_parser(
         "bench",
         description=(
@@ -116,10 +128,27 @@ def _make_parser() -> Parser:
             "alphago bench network=medium evaluator.precision=fp32 seconds=1 actors=1 --json",
         ),
         usage="[seconds=N] [actors=N] [--json] [key=value ...]",
+        groups=GROUPS,
         positional={},
+        own_keys=OWN_KEYS,
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
+
+
+def _check_keys(words: Sequence[str]) -> None:
+    """Checks that no word is one of the bench's own keys, misspelt: composing knows only others.
+
+    Raises:
+        CommandLineError: if one is.
+    """
+    from scripts.overrides import is_key, known_keys
+
+    for word in words:
+        key = word.partition("=")[0]
+        near = nearest(key, [*OWN_KEYS, *known_keys()])
+        if not is_key(key) and near and near[0] in OWN_KEYS:
+            raise CommandLineError(f"{key}: unknown key; nearest: {near[0]}")
 
 
 def _compose(overrides: Sequence[str]) -> "RunConfig":

@@ -15,13 +15,14 @@ from yaml import YAMLError
 
 from alphago.errors import CheckpointError, ConfigError
 from alphago.files import CONFIG_FILE
-from scripts.arguments import CommandLineError, hint, one_line
+from scripts.arguments import CommandLineError, hint, one_line, refuse_pairs
 from scripts.overrides import (
     CONFIG_FOLDER,
     GROUPS,
     TEXT_KEYS,
     allowed_values,
     check_group_option,
+    known_keys,
     leaf_types,
     parse_override,
 )
@@ -94,6 +95,7 @@ def apply_overrides(config: DictConfig, texts: Sequence[str]) -> DictConfig:
         ConfigError: if a value is of the wrong type.
         CommandLineError: if an override is wrong, sweeps, or names an experiment.
     """
+    refuse_pairs(texts, keys=known_keys())
     changed = config.copy()
     for text in texts:
         override = parse_override(text)

@@ -1,6 +1,7 @@
 """The program `alphago`: finds the sub-command and turns errors into one line and an exit code."""
 
 import importlib
+import importlib.metadata
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ EXIT_OK = 0
 EXIT_FAILED = 1  # the input was right, but a run could not go on
 EXIT_WRONG_INPUT = 2
 EXIT_INTERRUPTED = 130  # what a shell reports of a program ended by Ctrl-C
+
+DISTRIBUTION = "alphago-selfplay"  # as in pyproject.toml
 
 COMMANDS = {
     "train": "learn a game from self-play",
@@ -30,7 +33,7 @@ AlphaZero-style self-play training.
 commands:
 {chr(10).join(f"  {name:<8}{summary}" for name, summary in COMMANDS.items())}
 
-`alphago COMMAND --help` shows the options of a command.
+`alphago COMMAND --help` shows the options of a command, `alphago --version` the version.
 
 examples:
   alphago train game=tic_tac_toe minutes=3
@@ -70,6 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(command: str, words: list[str]) -> int:
     if command:
         return _run_command(command, words[1:])
+    if words == ["--version"]:
+        print(f"alphago {importlib.metadata.version(DISTRIBUTION)}")
+        return EXIT_OK
     if not words or words[0] in ("-h", "--help"):
         print(HELP)
         return EXIT_OK if words else EXIT_WRONG_INPUT

@@ -18,7 +18,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 import configs
-from scripts.arguments import CommandLineError, hint
+from scripts.arguments import CommandLineError, hint, refuse_pairs
 
 CONFIG_FOLDER = Path(configs.__file__).resolve().parent
 GROUPS = ("game", "network", "selfplay", "experiment")
@@ -96,6 +96,7 @@ def expand(texts: Sequence[str], *, multirun: bool) -> list[list[str]]:
     Raises:
         CommandLineError: if an override is wrong, or sweeps without `multirun`.
     """
+    refuse_pairs(texts, keys=known_keys())
     choices: list[list[str]] = []
     for text in texts:
         override = parse_override(text)
@@ -111,6 +112,12 @@ def expand(texts: Sequence[str], *, multirun: bool) -> list[list[str]]:
         for text in job:
             check_group_option(parse_override(text))
     return jobs
+
+
+def swept(jobs: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Returns, for each job, the overrides that are not the same in all of them."""
+    differ = [len(set(column)) > 1 for column in zip(*jobs, strict=True)]
+    return [[text for text, differs in zip(job, differ, strict=True) if differs] for job in jobs]
 
 
 def check_group_option(override: Override) -> None:
@@ -132,7 +139,7 @@ def check_group_option(override: Override) -> None:
 def _check_form(text: str, *, key: str, has_value: bool) -> None:
     if text[:1] in ("+", "~"):
         bare = text.lstrip("+~")
-        known = _is_known(bare.partition("=")[0])
+        known = is_key(bare.partition("=")[0])
         how = f"; write {bare.partition('=')[0]}=VALUE" if known else _key_hint(bare)
         raise CommandLineError(f"{text}: options can be neither added nor removed{how}")
     if not has_value or not key:
@@ -142,7 +149,7 @@ def _check_form(text: str, *, key: str, has_value: bool) -> None:
             f"{key}: the settings of Hydra itself are not used; the folder of a run is run_dir;"
             f" {ALL_KEYS}"
         )
-    if not _is_known(key) and key not in _sections():
+    if not is_key(key) and key not in _sections():
         raise CommandLineError(f"{key}: unknown key{_key_hint(key)}")
 
 
@@ -155,8 +162,14 @@ def _check_key(override: Override) -> None:
         )
 
 
-def _is_known(key: str) -> bool:
-    return key in GROUPS or key in leaf_types()
+def is_key(key: str) -> bool:
+    """Tells whether a key names an option or a group."""
+    return key in known_keys()
+
+
+def known_keys() -> list[str]:
+    """Returns the dotted keys of all options, and the groups."""
+    return [*leaf_types(), *GROUPS]
 
 
 def _sections() -> set[str]:
@@ -165,7 +178,7 @@ def _sections() -> set[str]:
 
 def _key_hint(text: str) -> str:
     key = text.partition("=")[0]
-    return hint(key, [*leaf_types(), *GROUPS]) or f"; {ALL_KEYS}"
+    return hint(key, known_keys()) or f"; {ALL_KEYS}"
 
 
 def _quote_text(text: str) -> str:

@@ -40,6 +40,7 @@ def main(argv: Sequence[str]) -> None:
         ),
         examples=EXAMPLES,
         usage="RUN [key=value ...]",
+        groups=("selfplay",),  # the others may not change
         positional={"RUN": "folder of the run"},
     )
     arguments = parser.parse(argv)

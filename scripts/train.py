@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from scripts.arguments import Parser
 from scripts.run_folder import check_unused, make_run_folder
+from scripts.tables import format_table
 
 if TYPE_CHECKING:
     from train.config import RunConfig
@@ -30,7 +31,9 @@ def hydra_parser(
     description: str,
     examples: Sequence[str],
     usage: str,
+    groups: Sequence[str],
     positional: Mapping[str, str],
+    own_keys: Sequence[str] = (),
 ) -> Parser:
     """Returns a parser of `key=value` overrides whose help lists the groups and their options.
 
@@ -39,13 +42,21 @@ def hydra_parser(
         description: what it does.
         examples: worked examples.
         usage: the words after the sub-command.
+        groups: the groups whose options may be chosen.
         positional: arguments before the overrides, with their meaning.
+        own_keys: keys that are no options of a run.
     """
-    from scripts.overrides import ALL_KEYS, GROUPS, group_options
+    from scripts.overrides import ALL_KEYS, group_options, known_keys
 
-    groups = "\n".join(f"  {group}={'|'.join(group_options(group))}" for group in GROUPS)
-    text = f"{description}\n\ngroups:\n{groups}\n  {ALL_KEYS}"
-    parser = Parser(name, description=text, examples=examples, usage=usage)
+    listed = "\n".join(f"  {group}={'|'.join(group_options(group))}" for group in groups)
+    text = f"{description}\n\ngroups:\n{listed}\n  {ALL_KEYS}"
+    parser = Parser(
+        name,
+        description=text,
+        examples=examples,
+        usage=usage,
+        keys=lambda: [*own_keys, *known_keys()],
+    )
     for metavar, meaning in positional.items():
         parser.add_argument(metavar.lower(), metavar=metavar, help=meaning)
     parser.add_argument(
@@ -56,11 +67,14 @@ def hydra_parser(
 
 def main(argv: Sequence[str]) -> None:
     """Trains once, or once per combination of values with `--multirun`."""
+    from scripts.overrides import GROUPS, expand, swept
+
     parser = hydra_parser(
         "train",
         description="Learn a game from self-play; every option is key=value.",
         examples=EXAMPLES,
         usage="[--multirun] [--cfg job] [key=value ...]",
+        groups=GROUPS,
         positional={},
     )
     parser.add_argument(
@@ -68,8 +82,6 @@ def main(argv: Sequence[str]) -> None:
     )
     parser.add_argument("--cfg", choices=["job"], help="print the configuration and stop")
     arguments = parser.parse(argv)
-    from scripts.overrides import expand
-
     jobs = expand(arguments.overrides, multirun=arguments.multirun)
     from scripts.composition import compose_config, to_run_config, to_yaml
 
@@ -82,11 +94,29 @@ def main(argv: Sequence[str]) -> None:
         if run_config.run_dir is not None:
             check_unused(Path(run_config.run_dir))
     prepared = [prepare(run_config) for run_config in run_configs]
-    for number, run_config in enumerate(prepared, start=1):
-        was_interrupted = start(run_config)
-        if was_interrupted and number < len(prepared):
-            print(f"not started: the {len(prepared) - number} runs that were to follow")
+    if len(jobs) == 1:
+        start(prepared[0])
+    else:
+        start_all(prepared, options=[" ".join(words) for words in swept(jobs)])
+
+
+def start_all(run_configs: Sequence["RunConfig"], *, options: Sequence[str]) -> None:
+    """Trains several new runs, one after the other, and lists them; Ctrl-C starts no other.
+
+    Args:
+        run_configs: the runs.
+        options: what each of them has for itself, for people.
+    """
+    num_runs, rows = len(run_configs), [("options", "folder")]
+    for number, (run_config, text) in enumerate(zip(run_configs, options, strict=True), start=1):
+        print(f"run {number} of {num_runs}: {text}")
+        folder, was_interrupted = start(run_config)
+        rows.append((text, str(folder)))
+        if was_interrupted:
             break
+    print(format_table(rows))
+    if number < num_runs:
+        print(f"not started: the {num_runs - number} runs that were to follow")
 
 
 def separate_folders(run_configs: Sequence["RunConfig"]) -> list["RunConfig"]:
@@ -126,11 +156,11 @@ def prepare(run_config: "RunConfig") -> "RunConfig":
     return dataclasses.replace(run_config, suite=suite)
 
 
-def start(run_config: "RunConfig") -> bool:
-    """Makes the folder of a new run and trains; returns whether Ctrl-C ended it."""
+def start(run_config: "RunConfig") -> tuple[Path, bool]:
+    """Makes the folder of a new run and trains; returns it, and whether Ctrl-C ended the run."""
     folder = make_run_folder(run_config.run_dir, game_name=run_config.game.name, now=datetime.now())
     print(f"run: {folder}", flush=True)
-    return run_and_report(run_config, folder=folder, resume=False)
+    return folder, run_and_report(run_config, folder=folder, resume=False)
 
 
 def run_and_report(run_config: "RunConfig", *, folder: Path, resume: bool) -> bool:
@@ -154,12 +184,27 @@ def run_and_report(run_config: "RunConfig", *, folder: Path, resume: bool) -> bo
     go_on = " ".join(["resume", name, *options_to_go_on(run_config, result)])
     print(
         f"stopped: {result.stopped_because}, after {result.minutes:.1f} minutes,"
-        f" {result.num_games} games and {result.step} steps; best network: {result.best}\n"
+        f" {result.num_games} games and {result.step} steps\n"
+        f"best network: {describe_best(result, run=name)}\n"
         f"play it:   {program('alphago')} play {name}\n"
         f"go on:     {program('alphago')} {go_on}\n"
         f"watch it:  {program('tensorboard')} --logdir {name}"
     )
     return result.stopped_because == INTERRUPTED
+
+
+def describe_best(result: "RunResult", *, run: str) -> str:
+    """Returns which network is the best of a run, and how to play the newest where it is not.
+
+    Args:
+        result: how the run ended.
+        run: its folder, as a shell takes it.
+    """
+    newest = f"{result.step:08d}"
+    text = result.best if int(result.best) else "still the untrained one"
+    if result.best == newest:
+        return text
+    return f"{text} (the newest, {newest}, was not promoted; play it as {run}:step=latest)"
 
 
 def options_to_go_on(run_config: "RunConfig", result: "RunResult") -> list[str]:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,21 @@ def test_help_of_the_program_names_every_command(capsys: pytest.CaptureFixture[s
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
     assert all(f"\n  {command}" in out for command in COMMANDS)
+
+
+def test_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"alphago {project['version']}\n"
+
+
+def test_help_of_resume_lists_only_groups_that_may_change(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["resume", "--help"]) == 0
+    groups = capsys.readouterr().out.partition("groups:\n")[2].splitlines()
+    assert groups[0].strip() == "selfplay=inline|ray"
+    assert "train --cfg job" in groups[1]
 
 
 def test_no_words_print_the_help_and_fail(capsys: pytest.CaptureFixture[str]) -> None:

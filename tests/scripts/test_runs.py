@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from scripts.main import main
-from scripts.train import options_to_go_on, program
+from scripts.train import describe_best, options_to_go_on, program
 from tests.scripts.tiny_run import TINY, tiny_config
 from train.run import RunResult
 from train.stopping import INTERRUPTED, TARGET_REACHED
@@ -59,6 +59,29 @@ def test_command_to_go_on_raises_the_limits_that_were_reached(
     assert options_to_go_on(config, result) == expected
 
 
+@pytest.mark.parametrize(
+    ("step", "best", "expected"),
+    [
+        (905, "00000905", "00000905"),
+        (
+            905,
+            "00000193",
+            "00000193 (the newest, 00000905, was not promoted; play it as r:step=latest)",
+        ),
+        (
+            905,
+            "00000000",
+            "still the untrained one (the newest, 00000905, was not promoted; play it as"
+            " r:step=latest)",
+        ),
+        (0, "00000000", "still the untrained one"),
+    ],
+)
+def test_end_says_which_network_is_the_best(step: int, best: str, expected: str) -> None:
+    result = RunResult(Path("r"), step, 9, 5.1, "", best)
+    assert describe_best(result, run="r") == expected
+
+
 def test_command_to_go_on_drops_a_target_that_was_reached() -> None:
     result = RunResult(Path("run"), 299, 1, 5.1, TARGET_REACHED, "00000299")
     assert options_to_go_on(tiny_config(), result) == ["target=null"]
@@ -73,7 +96,10 @@ def test_ctrl_c_ends_a_multirun_as_a_whole(
     monkeypatch.setattr("train.run.run", interrupted)
     assert main(["train", "--multirun", *TINY, f"run_dir={tmp_path}", "seed=1,2,3"]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["0"]
-    assert capsys.readouterr().out.endswith("not started: the 2 runs that were to follow\n")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "run 1 of 3: seed=1"
+    assert lines[-2].split() == ["seed=1", f"{tmp_path}/0"]
+    assert lines[-1] == "not started: the 2 runs that were to follow"
 
 
 def test_train_makes_a_folder_named_after_game_and_time(
@@ -86,8 +112,21 @@ def test_train_makes_a_folder_named_after_game_and_time(
     assert capsys.readouterr().out.splitlines()[0] == f"run: runs/{folder.name}"
 
 
-def test_multirun_gives_each_job_its_folder(tmp_path: Path) -> None:
-    assert main(["train", "--multirun", *TINY, f"run_dir={tmp_path}", "seed=1,2"]) == 0
+def test_multirun_gives_each_job_its_folder_and_lists_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*TINY, f"run_dir={tmp_path}", "seed=1,2", "keep_checkpoints=3"]
+    assert main(["train", "--multirun", *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("run ")] == [
+        "run 1 of 2: seed=1",
+        "run 2 of 2: seed=2",
+    ]
+    assert [line.split() for line in lines[-3:]] == [
+        ["options", "folder"],
+        ["seed=1", f"{tmp_path}/0"],
+        ["seed=2", f"{tmp_path}/1"],
+    ]
     seeds = [
         yaml.safe_load((tmp_path / name / "config.yaml").read_text(encoding="utf-8"))["seed"]
         for name in "01"
@@ -157,7 +196,9 @@ def test_resume_works_from_another_folder_with_a_relative_path(
         (["selfplay=inlin"], ["selfplay", "inline"]),
         (["minutes={"], ["minutes={"]),
         (["suite.file=connect_fuor"], ["connect_fuor", "connect_four"]),
-        (["suite.file=connect_four"], ["position 1", "tic_tac_toe"]),
+        (["suite.file=connect_four"], ["is for connect_four", "tic_tac_toe"]),
+        (["minutes", "3"], ["write minutes=3"]),
+        (["--minutes", "3"], ["options are written minutes=3"]),
     ],
     ids=lambda value: " ".join(value),
 )
@@ -227,7 +268,9 @@ def test_suite_of_a_run_shows_search_and_raw_policy(
     assert result["choice"]["num_correct"] == 2  # a win in one is found by search
     assert result["raw_policy"]["num_positions"] == 2
     assert main(["suite", f"{finished}:simulations=200", str(file)]) == 0
-    assert "100.0% (2 of 2), 95 % interval" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert "raw policy" in lines[1]
+    assert "100.0% (2 of 2), 95 % interval" in lines[2]
 
 
 def test_suite_file_of_a_run_is_found_from_any_folder(

@@ -57,10 +57,18 @@ WRONG = [
     (["--multirun", "game=connect_four,go"], ["game", "'go'"]),
     (["suite.file=nowhere.json"], ["nowhere.json", "no such file"]),
     (["suite.file=connect_fuor"], ["connect_fuor", "connect_four"]),
-    (["game=tic_tac_toe", "suite.file=connect_four"], ["position 1", "tic_tac_toe"]),
+    (["game=tic_tac_toe", "suite.file=connect_four"], ["is for connect_four", "tic_tac_toe"]),
     (["target=0.9", "game=tic_tac_toe"], ["target", "0.9", "suite.file"]),
     (["--multrun"], ["--multrun", "--multirun"]),
     (["--cfg", "all"], ["--cfg", "job"]),
+    (["minutes", "3"], ["minutes 3", "write minutes=3"]),
+    (["seed=1", "game", "tic_tac_toe", "minutes=3"], ["write game=tic_tac_toe"]),
+    (["minutes", "seed=3"], ["minutes", "key=value"]),
+    (["--minutes", "3"], ["--minutes", "options are written minutes=3"]),
+    (["--steps=100", "seed=3"], ["options are written steps=100"]),
+    (["seed=3", "--train.batch-size"], ["options are written train.batch_size=VALUE"]),
+    (["--batch-size", "512"], ["unknown option", "options are written train.batch_size=512"]),
+    (["--nothing-like-it"], ["--nothing-like-it: unknown option"]),
 ]
 
 
