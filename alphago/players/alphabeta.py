@@ -5,12 +5,12 @@ import numpy.typing as npt
 
 from alphago.errors import PlayerError
 from alphago.games.game import Game
-from alphago.players.player import legal_actions_to_choose
+from alphago.players.player import NamedPlayer, legal_actions_to_choose
 from alphago.players.scores import WIN, expand
 from alphago.types import States
 
 
-class AlphaBetaPlayer:
+class AlphaBetaPlayer(NamedPlayer):
     """Plays the best move as far as it can see; beyond its horizon everything is a draw.
 
     Equals are decided at random by seed.

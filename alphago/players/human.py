@@ -1,5 +1,7 @@
 """A person at a terminal, or anything else that writes lines of text."""
 
+import contextlib
+import sys
 from typing import TextIO
 
 import numpy as np
@@ -7,17 +9,17 @@ import numpy.typing as npt
 
 from alphago.errors import NotationError
 from alphago.games.game import Game
-from alphago.players.player import Advisor, advice_table, legal_actions_to_choose
+from alphago.players.player import (
+    Advisor,
+    NamedPlayer,
+    advice_table,
+    legal_actions_to_choose,
+)
 from alphago.types import States
 
 _MAX_LISTED_MOVES = 12  # a longer list would hide the board
 
-HELP = """\
-Type a move to play it. Other commands:
-  ?, help    this text
-  hint       the best moves, if an advisor is at the table
-  undo       take back your last move
-  q, quit    leave the game"""
+HINT_LEGEND = "visits = share of the search, value from your view, prior = network"
 
 
 class HumanQuit(Exception):
@@ -28,12 +30,13 @@ class UndoRequested(Exception):
     """The person wants to take back a move. Whoever runs the game does it, see `play_game`."""
 
 
-class HumanPlayer:
+class HumanPlayer(NamedPlayer):
     """Asks for each move until the answer is a legal one.
 
     Attributes:
         name: how the player is called in results.
         advisor: answers `hint`, None for nobody.
+        opponent: the name of the other player, None without one; `play_game` sets it.
         can_undo: whether whoever runs the game handles `UndoRequested`; `play_game` sets it.
     """
 
@@ -49,6 +52,7 @@ class HumanPlayer:
         self.game = game
         self.name = name
         self.advisor: Advisor | None = None
+        self.opponent: str | None = None
         self.can_undo = False
         self._lines = lines
         self._screen = screen
@@ -73,7 +77,7 @@ class HumanPlayer:
             if text in ("q", "quit"):
                 raise HumanQuit("the player left the game")
             if text in ("", "?", "help"):
-                self._tell(HELP)
+                self._help()
             elif text == "hint":
                 self._hint(state)
             elif text == "undo":
@@ -85,10 +89,8 @@ class HumanPlayer:
 
     def _read(self, state: States) -> str:
         """Prompts, and returns the answer without surrounding blanks."""
-        self._screen.write(f"Your move ({self._moves(state)}, ? for help): ")
-        self._screen.flush()
         try:
-            line = self._lines.readline()
+            line = self._next_line(f"Your move ({self._moves(state)}, ? for help): ")
         except UnicodeDecodeError as error:
             self._tell(f"\nThat is no text: {error}")
             return ""
@@ -96,6 +98,19 @@ class HumanPlayer:
             self._tell("")
             raise HumanQuit("the input ended")
         return line.strip()
+
+    def _next_line(self, prompt: str) -> str:
+        """Prompts, and returns the next line with its end, "" where the input has ended."""
+        if self._lines is sys.stdin and self._screen is sys.stdout and self._lines.isatty():
+            with contextlib.suppress(ImportError):  # not every Python has it
+                import readline  # noqa: F401  with it `input` lets a person edit the line
+            try:
+                return input(prompt) + "\n"
+            except EOFError:
+                return ""
+        self._screen.write(prompt)
+        self._screen.flush()
+        return self._lines.readline()
 
     def _moves(self, state: States) -> str:
         """Returns the legal moves, or how they look where they are many."""
@@ -117,10 +132,20 @@ class HumanPlayer:
             return None
         return action
 
+    def _help(self) -> None:
+        self._tell("Type a move to play it. Other commands:")
+        self._tell("  ?, help    this text")
+        if self.advisor is not None:
+            self._tell("  hint       the best moves")
+        self._tell("  undo       take back your last move")
+        self._tell("  q, quit    leave the game")
+
     def _hint(self, state: States) -> None:
         if self.advisor is None:
-            self._tell("There is no advisor at this table.")
+            who = "Nobody here gives" if self.opponent is None else f"{self.opponent} gives no"
+            self._tell(f"{who} hints; a network does.")
             return
+        self._tell(HINT_LEGEND)
         self._tell(advice_table(self.advisor.analyse(state)[0]))
 
     def _undo(self) -> None:

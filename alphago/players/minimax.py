@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from alphago.errors import PlayerError
 from alphago.games.game import Game
-from alphago.players.player import choose_uniformly, legal_actions_to_choose
+from alphago.players.player import NamedPlayer, choose_uniformly, legal_actions_to_choose
 from alphago.players.scores import WIN, Children, Scores, best_by_parent, expand, further
 from alphago.players.state_keys import first_occurrences, state_keys
 from alphago.types import States
@@ -13,7 +13,7 @@ from alphago.types import States
 MAX_POSITIONS = 100_000  # about a second; tic-tac-toe has 4,520 unfinished ones
 
 
-class MinimaxPlayer:
+class MinimaxPlayer(NamedPlayer):
     """Plays the fastest win, else a draw, else the slowest loss; equals at random by seed.
 
     Positions are solved level by level, a whole level with one call of the rules, and remembered.

@@ -6,7 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.games.game import Game
-from alphago.players.player import MoveAdvice, choose_uniformly, legal_actions_to_choose
+from alphago.players.player import (
+    MoveAdvice,
+    NamedPlayer,
+    choose_uniformly,
+    legal_actions_to_choose,
+)
 from alphago.search.search import SearchConfig, run_search
 from alphago.search.tree import node_bytes
 from alphago.types import Evaluator, SearchResult, States
@@ -15,7 +20,7 @@ _MAX_ROWS = 256  # positions in one search; larger batches make no network faste
 _MAX_BYTES = 1 << 28  # of the trees of one search, unless a single row needs more
 
 
-class NetworkPlayer:
+class NetworkPlayer(NamedPlayer):
     """Plays the most visited move of a search without root noise (temperature 0).
 
     Every call searches anew, so a move depends on its position alone; equals are decided by value,
@@ -46,7 +51,7 @@ class NetworkPlayer:
         self.evaluator = evaluator
         self.name = name
         self.num_simulations = num_simulations
-        self._search_config = search_config
+        self.search_config = search_config
         self._rng = np.random.default_rng(seed)
 
     def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
@@ -73,7 +78,7 @@ class NetworkPlayer:
                 self.game,
                 self.evaluator,
                 states[start : start + num_rows],
-                self._search_config,
+                self.search_config,
                 num_simulations=self.num_simulations,
             )
             for start in range(0, max(1, len(states)), num_rows)

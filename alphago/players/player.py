@@ -34,6 +34,20 @@ class Player(Protocol):
         ...
 
 
+class NamedPlayer:
+    """Base of our players: one that is printed shows its name.
+
+    Attributes:
+        name: see `Player`.
+    """
+
+    name: str
+
+    def __repr__(self) -> str:
+        """Returns kind and name, such as `RandomPlayer('random')`."""
+        return f"{type(self).__name__}({self.name!r})"
+
+
 class MoveAdvice(NamedTuple):
     """What an advisor thinks of one legal move."""
 

@@ -4,11 +4,11 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.games.game import Game
-from alphago.players.player import choose_uniformly, legal_actions_to_choose
+from alphago.players.player import NamedPlayer, choose_uniformly, legal_actions_to_choose
 from alphago.types import States
 
 
-class RandomPlayer:
+class RandomPlayer(NamedPlayer):
     """Plays every legal move with the same probability."""
 
     name = "random"

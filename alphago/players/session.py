@@ -55,6 +55,7 @@ def _seat(player: Player, *, opponent: Player) -> None:
     """Lets a person take back moves and ask the opponent, if it can explain itself, for hints."""
     if isinstance(player, HumanPlayer):
         player.can_undo = True
+        player.opponent = opponent.name
         if player.advisor is None and isinstance(opponent, Advisor):
             player.advisor = opponent
 

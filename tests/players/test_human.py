@@ -1,4 +1,5 @@
 import io
+import sys
 
 import pytest
 
@@ -65,10 +66,47 @@ def test_hint_shows_the_advisors_moves():
     lines = [line.split() for line in screen.splitlines()]
     assert ["4", "75.0%", "+0.50", "40.0%"] in lines
     assert ["1", "0.0%", "-", "10.0%"] in lines
+    heading = lines.index(["move", "visits", "value", "prior"])
+    legend = "visits = share of the search, value from your view, prior = network"
+    assert screen.splitlines()[heading - 1].endswith(legend)
 
 
 def test_hint_without_an_advisor_says_so():
-    assert "no advisor" in ask("hint\n4\n")[1]
+    assert "Nobody here gives hints; a network does." in ask("hint\n4\n")[1]
+
+
+def test_help_offers_hints_only_where_there_are_any():
+    assert "hint" in ask("help\n4\n", advisor=Advisor())[1]
+    assert "hint" not in ask("help\n4\n")[1]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_person_at_a_terminal_can_edit_the_line(monkeypatch):
+    prompts = []
+    answers = iter(["x", "4"])
+
+    def edited(prompt):
+        prompts.append(prompt)
+        answer = next(answers, None)
+        if answer is None:
+            raise EOFError
+        return answer
+
+    monkeypatch.setattr("builtins.input", edited)
+    monkeypatch.setattr("sys.stdin", Terminal())
+    human = HumanPlayer(GAME, lines=sys.stdin, screen=sys.stdout)
+    assert human.choose_actions(GAME.initial_states(1)).tolist() == [3]
+    assert prompts == ["Your move (1 2 3 4 5 6 7, ? for help): "] * 2
+    with pytest.raises(HumanQuit, match="input ended"):
+        human.choose_actions(GAME.initial_states(1))
+    elsewhere = HumanPlayer(GAME, lines=sys.stdin, screen=io.StringIO())
+    with pytest.raises(HumanQuit):
+        elsewhere.choose_actions(GAME.initial_states(1))
+    assert len(prompts) == 3  # only where the prompt is on the same terminal
 
 
 def test_undo_is_passed_on_where_it_is_possible():

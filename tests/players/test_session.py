@@ -91,6 +91,13 @@ def test_undo_before_ones_first_move_is_refused():
     assert told == ["script: 4", "There is no move of yours to take back."]
 
 
+def test_an_opponent_that_gives_no_hints_is_named():
+    human, screen = sit_down("hint\nq\n")
+    with pytest.raises(HumanQuit):
+        play_game(GAME, (human, make_player("random", game=GAME)), tell=lambda text: None)
+    assert "random gives no hints; a network does." in screen.getvalue()
+
+
 def test_hints_come_from_an_opponent_that_can_explain_itself():
     human, screen = sit_down("hint\nq\n")
     with pytest.raises(HumanQuit):
