@@ -109,7 +109,7 @@ def start_all(run_configs: Sequence["RunConfig"], *, options: Sequence[str]) -> 
     """
     num_runs, rows = len(run_configs), [("options", "folder")]
     for number, (run_config, text) in enumerate(zip(run_configs, options, strict=True), start=1):
-        print(f"run {number} of {num_runs}: {text}")
+        print(f"run {number} of {num_runs}: {text}", flush=True)
         folder, was_interrupted = start(run_config)
         rows.append((text, str(folder)))
         if was_interrupted:
