@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from alphago.files import CONFIG_FILE
 from scripts.arguments import Parser
 from scripts.run_folder import check_unused, make_run_folder
 from scripts.tables import format_table
@@ -158,7 +159,12 @@ def prepare(run_config: "RunConfig") -> "RunConfig":
 
 def start(run_config: "RunConfig") -> tuple[Path, bool]:
     """Makes the folder of a new run and trains; returns it, and whether Ctrl-C ended the run."""
+    from train.config import config_text
+    from train.run_folder import write_text
+
     folder = make_run_folder(run_config.run_dir, game_name=run_config.game.name, now=datetime.now())
+    # Before Ray starts, which takes seconds: a folder with this file can be resumed.
+    write_text(folder / CONFIG_FILE, config_text(run_config))
     print(f"run: {folder}", flush=True)
     return folder, run_and_report(run_config, folder=folder, resume=False)
 

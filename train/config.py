@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from omegaconf import OmegaConf
+
 from alphago.errors import check_config, check_count
 from alphago.games import GAME_NAMES
 from alphago.network.evaluator import EvaluatorConfig
@@ -139,3 +141,8 @@ def actor_setup(config: RunConfig) -> ActorSetup:
         selfplay=config.selfplay,
         seed=config.seed,
     )
+
+
+def config_text(config: RunConfig) -> str:
+    """Returns a configuration as YAML."""
+    return OmegaConf.to_yaml(OmegaConf.structured(config))

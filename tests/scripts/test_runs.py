@@ -151,6 +151,21 @@ def test_resume_without_options_keeps_the_configuration(
     assert (run / "config.yaml").read_text(encoding="utf-8") == before
 
 
+def test_a_run_killed_before_ray_has_started_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def kill(**keywords: object) -> None:
+        raise KeyboardInterrupt
+
+    folder = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr("scripts.ray_session.ray_session", kill)
+        assert main(["train", *TINY, "selfplay=ray", f"run_dir={folder}"]) == 130
+    assert [path.name for path in folder.iterdir()] == ["config.yaml"]
+    assert main(["resume", str(folder), "selfplay=inline"]) == 0
+    assert "8 games" in capsys.readouterr().out
+
+
 def test_resume_lists_what_changes_and_goes_on(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
