@@ -108,7 +108,6 @@ class StepMetrics(NamedTuple):
     grad_norm: float  # before clipping
     learning_rate: float
     l2: float  # the L2 term that the weight decay stands for
-    values: FloatArray  # [M], the network's values
 
 
 class ValidationMetrics(NamedTuple):
@@ -207,7 +206,7 @@ class Trainer:
         buffers = [buffer.clone() for buffer in self.network.buffers()]
         with torch_threads(self._num_threads), self._memory_errors():
             self._optimizer.zero_grad(set_to_none=True)
-            terms, values = self._losses(rows)
+            terms = self._losses(rows)
             torch.autograd.backward(terms.total)
             gradients = [weight.grad for weight in self._parameters.values()]
             norm = torch.nn.utils.get_total_norm([g for g in gradients if g is not None])
@@ -231,7 +230,6 @@ class Trainer:
             grad_norm=grad_norm,
             learning_rate=rate,
             l2=0.5 * self.config.weight_decay * squared_weights,
-            values=values.detach().float().cpu().numpy(),
         )
 
     def validate(self, rows: TrainingRows) -> ValidationMetrics:
@@ -296,10 +294,9 @@ class Trainer:
             tensors |= {f"average.{name}": t for name, t in self._average.tensors.items()}
         return tensors
 
-    def _losses(self, rows: TrainingRows) -> tuple[LossTerms, torch.Tensor]:
-        """Runs the network on a minibatch; returns the loss terms and the values [M]."""
-        logits, values = self._evaluate(rows.observations, {})
-        return self._compare(logits, values, rows), values
+    def _losses(self, rows: TrainingRows) -> LossTerms:
+        """Runs the network on a minibatch."""
+        return self._compare(*self._evaluate(rows.observations, {}), rows)
 
     def _evaluate(
         self, observations: np.ndarray[Any, Any], tensors: dict[str, torch.Tensor]

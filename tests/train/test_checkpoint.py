@@ -88,7 +88,7 @@ def test_the_loaded_trainer_goes_on_like_the_saved_one(tmp_path: Path) -> None:
     loaded = load_checkpoint(save_checkpoint(tmp_path, saved))
     other = make_trainer(seed=8, optimizer="adamw", ema_decay=0.9)
     other.load_state_dict(loaded.trainer_tensors, loaded.state["trainer"])
-    assert trainer.step(random_rows(1), 0.0)[:-1] == other.step(random_rows(1), 0.0)[:-1]
+    assert trainer.step(random_rows(1), 0.0) == other.step(random_rows(1), 0.0)
     assert_same_weights(trainer.play_weights(), other.play_weights())
 
 

@@ -68,7 +68,6 @@ def test_the_first_step_of_sgd_by_hand() -> None:
     assert metrics.grad_norm == pytest.approx(norm, rel=1e-4)
     assert metrics.learning_rate == 0.5
     assert metrics.l2 == pytest.approx(0.01 / 2 * squares, rel=1e-5)
-    np.testing.assert_allclose(metrics.values, values.detach(), rtol=1e-4, atol=1e-6)
     after = dict(trainer.network.named_parameters())
     for name, weight in network.named_parameters():
         decay = 0.01 if weight.ndim > 1 else 0.0  # L2 on matrices and kernels only
@@ -106,7 +105,7 @@ def test_five_steps_and_five_after_a_resume_are_ten(
     for step in range(5, 10):
         one = never_stopped.step(random_rows(step), step / 10)
         other = resumed.step(random_rows(step), step / 10)
-        assert one[:-1] == other[:-1]
+        assert one == other
     assert_same_state(state_of(resumed), state_of(never_stopped))
     for name, array in never_stopped.play_weights().items():
         np.testing.assert_array_equal(array, resumed.play_weights()[name])
