@@ -32,6 +32,9 @@ class SelfPlayConfig:
         games_per_call: finished games after which an actor hands its records over.
         max_in_flight: calls an actor may have open, the bound on records nobody has fetched yet.
         max_restarts: dead actors replaced in one run before it ends.
+        silence_limit_minutes: minutes without an answer of any actor after which a run that waits
+            for one ends. More than the longest call takes: `games_per_call` games of self-play, or
+            an actor's share of a gate or suite.
     """
 
     mode: str
@@ -48,6 +51,7 @@ class SelfPlayConfig:
     games_per_call: int
     max_in_flight: int
     max_restarts: int
+    silence_limit_minutes: float
 
     def __post_init__(self) -> None:
         """Checks the values."""
@@ -60,6 +64,9 @@ class SelfPlayConfig:
             check_count(f"selfplay.{name}", value, at_least=1, at_most=MAX_SIMULATIONS)
         for name in ("temperature_moves", "max_restarts"):
             check_count(f"selfplay.{name}", getattr(self, name), at_least=0)
+        limit = self.silence_limit_minutes
+        is_limit = 0 < limit < math.inf
+        check_config("selfplay.silence_limit_minutes", limit, is_limit, "a number above 0")
         for name in ("full_search_probability", "random_opening_probability"):
             value = getattr(self, name)
             check_config(f"selfplay.{name}", value, 0 <= value <= 1, "a number from 0 to 1")

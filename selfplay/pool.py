@@ -1,7 +1,7 @@
 """The actors of a run behind one interface: in this process, or in processes of Ray."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol, TypeVar
 
 import ray
@@ -11,6 +11,7 @@ from alphago.errors import AlphagoError, TrainingError
 from alphago.types import Weights
 from selfplay.actors import ActorSetup, SelfPlayActor, resident_bytes
 from selfplay.play import PlayReport
+from selfplay.silence import SilenceWatch
 
 logger = logging.getLogger(__name__)
 
@@ -18,6 +19,7 @@ Result = TypeVar("Result")
 
 # What a call of a dead actor raises; the first where Ray ended it because memory was short.
 DEAD = (OutOfMemoryError, RayActorError)
+POLL_S = 1.0  # longest time until `map` asks again whether to give up
 
 
 class SelfPlayPool(Protocol):
@@ -31,7 +33,11 @@ class SelfPlayPool(Protocol):
         ...
 
     def collect(self, timeout_s: float) -> list[PlayReport]:
-        """Keeps every actor busy and returns the reports that arrive within the time."""
+        """Keeps every actor busy and returns the reports that arrive within the time.
+
+        Raises:
+            TrainingError: if no actor has answered for too long, as from `drain` and `map`.
+        """
         ...
 
     def drain(self, timeout_s: float) -> list[PlayReport]:
@@ -43,17 +49,30 @@ class SelfPlayPool(Protocol):
         ...
 
     def map(
-        self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
-    ) -> list[Result]:
-        """Runs a function once per argument tuple, spread over the actors; results are in order."""
+        self,
+        function: Callable[..., Result],
+        arguments: Sequence[tuple[Any, ...]],
+        *,
+        give_up: Callable[[], bool],
+    ) -> list[Result] | None:
+        """Runs a function once per argument tuple, spread over the actors.
+
+        Args:
+            function: what to run.
+            arguments: of each call.
+            give_up: asked again and again; once it says so, the results are not waited for.
+
+        Returns:
+            The results in order, None if it was given up.
+        """
         ...
 
     def snapshot(self) -> dict[str, Any] | None:
         """Returns the unfinished games where they can be kept, else None."""
         ...
 
-    def resident_bytes(self) -> list[int]:
-        """Returns the resident memory of each actor process."""
+    def resident_bytes(self, *, give_up: Callable[[], bool]) -> list[int]:
+        """Returns the resident memory of each actor process, nothing if it was given up."""
         ...
 
     def close(self) -> None:
@@ -90,10 +109,19 @@ class InlinePool:
         return False
 
     def map(
-        self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
-    ) -> list[Result]:
-        """Calls the function once per argument tuple."""
-        return [self._actor.call(function, *each) for each in arguments]
+        self,
+        function: Callable[..., Result],
+        arguments: Sequence[tuple[Any, ...]],
+        *,
+        give_up: Callable[[], bool],
+    ) -> list[Result] | None:
+        """Calls the function once per argument tuple, unless it is given up between two calls."""
+        results: list[Result] = []
+        for each in arguments:
+            if give_up():
+                return None
+            results.append(self._actor.call(function, *each))
+        return results
 
     def snapshot(self) -> dict[str, Any] | None:
         """Returns the unfinished games."""
@@ -103,8 +131,9 @@ class InlinePool:
         """Goes on with the unfinished games of a snapshot."""
         self._actor.restore(snapshot)
 
-    def resident_bytes(self) -> list[int]:
+    def resident_bytes(self, *, give_up: Callable[[], bool]) -> list[int]:
         """Returns nothing: the actor is this process."""
+        del give_up
         return []
 
     def close(self) -> None:
@@ -135,6 +164,9 @@ class RayPool:
         self._next_actor = first_actor
         self._actors = [self._start_actor() for _ in range(num_actors)]
         self._calls: dict[Any, int] = {}  # open call -> slot of its actor: its index in the list
+        self._silence = SilenceWatch(
+            limit_minutes=setup.selfplay.silence_limit_minutes, num_actors=num_actors
+        )
         # Version and object reference of the newest weights, kept for replacements.
         self._weights: tuple[int, Any] | None = None
 
@@ -162,36 +194,40 @@ class RayPool:
         return bool(self._calls)
 
     def map(
-        self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
-    ) -> list[Result]:
+        self,
+        function: Callable[..., Result],
+        arguments: Sequence[tuple[Any, ...]],
+        *,
+        give_up: Callable[[], bool],
+    ) -> list[Result] | None:
         """Runs a function once per argument tuple, spread over the actors; results are in order."""
-        slots = [index % self.num_actors for index in range(len(arguments))]
-        actors = [self._actors[slot] for slot in slots]
-        calls = [
-            actor.call.remote(function, *each)
-            for actor, each in zip(actors, arguments, strict=True)
-        ]
-        results: list[Result] = []
-        while len(results) < len(calls):
-            index = len(results)
-            try:
-                results.append(_answer(calls[index]))
-            except DEAD as error:
-                slot = slots[index]
-                # It was replaced already where an earlier call of this actor failed as well.
-                if self._actors[slot] is actors[index]:
-                    self._replace(slot, error)
-                actors[index] = self._actors[slot]
-                calls[index] = actors[index].call.remote(function, *arguments[index])
-        return results
+        results: dict[int, Result] = {}  # by index of the arguments
+        actors = [self._actors[index % self.num_actors] for index in range(len(arguments))]
+        calls = {actors[i].call.remote(function, *arguments[i]): i for i in range(len(arguments))}
+        while calls:
+            if give_up():
+                return None
+            busy = {index % self.num_actors for index in calls.values()}
+            for call in self._wait(calls, POLL_S, num_busy=len(busy)):
+                index = calls.pop(call)
+                try:
+                    results[index] = _answer(call)
+                except DEAD as error:
+                    slot = index % self.num_actors
+                    # It was replaced already where an earlier call of this actor failed as well.
+                    if self._actors[slot] is actors[index]:
+                        self._replace(slot, error)
+                    actors[index] = self._actors[slot]
+                    calls[actors[index].call.remote(function, *arguments[index])] = index
+        return [results[index] for index in range(len(arguments))]
 
     def snapshot(self) -> dict[str, Any] | None:
         """Returns None: unfinished games live in other processes and are not kept."""
         return None
 
-    def resident_bytes(self) -> list[int]:
-        """Returns the resident memory of each actor process."""
-        return self.map(resident_bytes, [()] * self.num_actors)
+    def resident_bytes(self, *, give_up: Callable[[], bool]) -> list[int]:
+        """Returns the resident memory of each actor process, nothing if it was given up."""
+        return self.map(resident_bytes, [()] * self.num_actors, give_up=give_up) or []
 
     def close(self) -> None:
         """Ends all actors; unfinished games are dropped."""
@@ -213,9 +249,7 @@ class RayPool:
 
     def _fetch(self, timeout_s: float) -> list[PlayReport]:
         """Returns the reports of the calls that end within the time; replaces actors found dead."""
-        ready, _ = ray.wait(list(self._calls), num_returns=1, timeout=timeout_s)
-        if ready:
-            ready, _ = ray.wait(list(self._calls), num_returns=len(self._calls), timeout=0)
+        ready = self._wait(self._calls, timeout_s, num_busy=len(set(self._calls.values())))
         reports = []
         for call in ready:
             if call not in self._calls:
@@ -229,6 +263,18 @@ class RayPool:
             if report is not None:  # None answers set_weights
                 reports.append(report)
         return reports
+
+    def _wait(self, calls: Collection[Any], timeout_s: float, *, num_busy: int) -> list[Any]:
+        """Returns all calls that are answered by the time the first one is, or the time is over.
+
+        Raises:
+            TrainingError: if the actors, so many of which are busy, have been silent for too long.
+        """
+        ready, _ = ray.wait(list(calls), num_returns=1, timeout=timeout_s)
+        if ready:
+            ready, _ = ray.wait(list(calls), num_returns=len(calls), timeout=0)
+        self._silence.look(has_answer=bool(ready), num_busy=num_busy)
+        return list(ready)
 
     def _replace(self, slot: int, error: OutOfMemoryError | RayActorError) -> None:
         """Starts another actor in place of a dead one, within the limit.

@@ -155,7 +155,7 @@ class Reporter:
             "memory/driver_mb": psutil.Process().memory_info().rss / megabyte,
         }
         # After Ctrl-C nobody waits for an actor, which may hang.
-        actors = [] if session.stop_rule.interrupted else session.pool.resident_bytes()
+        actors = session.pool.resident_bytes(give_up=session.is_interrupted)
         return values | ({"memory/largest_actor_mb": max(actors) / megabyte} if actors else {})
 
     def _show_time(self) -> None:

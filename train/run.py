@@ -127,23 +127,27 @@ def promote_if_better(session: Session, reporter: Reporter) -> None:
     """Lets the candidate play the best network and, if it passes, makes it the one that plays.
 
     Whatever the outcome, the trainer goes on from the candidate: a rejected one has learnt from the
-    same games as the next, only less.
+    same games as the next, only less. After Ctrl-C nothing is decided: a resumed run judges the
+    candidate, or what has become of it.
     """
-    if session.stop_rule.interrupted or not session.has_new_candidate():
+    if session.is_interrupted() or not session.has_new_candidate():
         return
-    candidate = session.take_candidate()
+    candidate = session.learner.play_weights()
     match = None
     if session.config.gate.mode != "off":
         reporter.phase("gate")
         match = play_gate(session, candidate)
+        if match is None:
+            return
+    session.note_judged()
     passed = decide(match, session.config.gate)
     if passed:
         session.promote(candidate)
     reporter.gate(match, passed=passed)
 
 
-def play_gate(session: Session, candidate: Weights) -> MatchResult:
-    """Plays the games of the gate, spread over the actors."""
+def play_gate(session: Session, candidate: Weights) -> MatchResult | None:
+    """Plays the games of the gate, spread over the actors; returns None after Ctrl-C."""
     gate, seed = session.config.gate, session.seed_of_iteration()
     num_actors = session.pool.num_actors
     openings = paired_openings(
@@ -153,8 +157,9 @@ def play_gate(session: Session, candidate: Weights) -> MatchResult:
     parts = session.pool.map(
         gate_games,
         [(session.setup, gate, candidate, session.best, share, seed) for share in shares],
+        give_up=session.is_interrupted,
     )
-    return merge_matches(parts)
+    return None if parts is None else merge_matches(parts)
 
 
 def measure(session: Session, reporter: Reporter) -> None:
@@ -162,8 +167,9 @@ def measure(session: Session, reporter: Reporter) -> None:
     if session.is_suite_due():
         reporter.phase("suite")
         result = run_suite_on_actors(session)
-        session.note_suite_score(result.choice.share)
-        reporter.suite(result)
+        if result is not None:
+            session.note_suite_score(result.choice.share)
+            reporter.suite(result)
     reporter.iteration()
 
 
@@ -175,11 +181,13 @@ def measure_untrained(session: Session, reporter: Reporter) -> None:
     if session.suite is None or session.counters.iteration or session.stop_reason() is not None:
         return
     reporter.phase("suite")
-    reporter.baseline(run_suite_on_actors(session))
+    result = run_suite_on_actors(session)
+    if result is not None:
+        reporter.baseline(result)
 
 
-def run_suite_on_actors(session: Session) -> SuiteResult:
-    """Measures the best network on the position suite, spread over the actors."""
+def run_suite_on_actors(session: Session) -> SuiteResult | None:
+    """Measures the best network on the suite, spread over the actors; returns None after Ctrl-C."""
     assert session.suite is not None, "no suite is configured"
     num_simulations, seed = session.config.suite.num_simulations, session.config.seed
     results = session.pool.map(
@@ -188,5 +196,6 @@ def run_suite_on_actors(session: Session) -> SuiteResult:
             (session.setup, session.best, part, num_simulations, seed)
             for part in split_suite(session.suite, session.pool.num_actors)
         ],
+        give_up=session.is_interrupted,
     )
-    return merge_suite_results(results)
+    return None if results is None else merge_suite_results(results)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from omegaconf import OmegaConf
 
 from alphago.errors import CheckpointError
 from alphago.files import CHECKPOINTS_FOLDER, CONFIG_FILE
@@ -32,7 +31,7 @@ from train.checkpoint import (
     set_aside_newer,
     write_best,
 )
-from train.config import RunConfig, actor_setup
+from train.config import RunConfig, actor_setup, config_text
 from train.learner import Learner
 from train.play_totals import PlayTotals
 from train.replay_buffer import ReplayBuffer
@@ -63,6 +62,7 @@ class Counters:
         iteration: cycles of play and learning that were begun.
         version: networks that were promoted; the version of the best.
         best_step: optimiser steps of the best network.
+        judged_step: optimiser steps of the last candidate whose gate has ended.
         seconds: wall time.
         last_suite_seconds: wall time at which the suite was last run.
     """
@@ -70,6 +70,7 @@ class Counters:
     iteration: int = 0
     version: int = 0
     best_step: int = 0
+    judged_step: int = 0
     seconds: float = 0.0
     last_suite_seconds: float = 0.0
 
@@ -107,7 +108,6 @@ class Session:
         self.pool = make_pool(self.setup, sitting=sitting)
         self.totals = PlayTotals()
         self.iteration_started = 0.0  # time.monotonic()
-        self._candidate_step = 0  # optimiser steps of the last candidate
         self._set_limits()
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -121,7 +121,6 @@ class Session:
             self.best_checkpoint = state["best_checkpoint"]
         else:  # removed when a later one became the best, which is broken; this one has a copy
             self.best_checkpoint = f"{checkpoint.step:08d}"
-        self._candidate_step = self.trainer.num_steps
         later = list(self.store.since(state["num_games"]))
         self._refill_buffer(num_games=state["num_games"], buffer_state=state["buffer"], later=later)
         if state["selfplay"] is not None and isinstance(self.pool, InlinePool):
@@ -133,6 +132,10 @@ class Session:
         self.pool.close()
 
     # ----- what run.py asks for
+
+    def is_interrupted(self) -> bool:
+        """Tells whether Ctrl-C was pressed."""
+        return self.stop_rule.interrupted
 
     def stop_reason(self) -> str | None:
         """Returns why the run is to end now, or None."""
@@ -165,13 +168,12 @@ class Session:
         return self.stop_rule.progress(games=self.store.num_games, steps=self.trainer.num_steps)
 
     def has_new_candidate(self) -> bool:
-        """Tells whether the trainer has made a step since the last candidate."""
-        return self.trainer.num_steps > self._candidate_step
+        """Tells whether the trainer has made a step since the last candidate that was judged."""
+        return self.trainer.num_steps > self.counters.judged_step
 
-    def take_candidate(self) -> Weights:
-        """Returns the trainer's weights for the gate."""
-        self._candidate_step = self.trainer.num_steps
-        return self.learner.play_weights()
+    def note_judged(self) -> None:
+        """Remembers that the present candidate was promoted or rejected."""
+        self.counters.judged_step = self.trainer.num_steps
 
     def promote(self, candidate: Weights) -> None:
         """Makes the candidate the best network, which plays from now on."""
@@ -274,11 +276,6 @@ def make_pool(setup: ActorSetup, *, sitting: int) -> InlinePool | RayPool:
             "selfplay.num_actors=%d on %d usable CPUs: the actors share them", num_actors, available
         )
     return RayPool(setup, num_actors=num_actors, first_actor=first_actor)
-
-
-def config_text(config: RunConfig) -> str:
-    """Returns a configuration as YAML."""
-    return OmegaConf.to_yaml(OmegaConf.structured(config))
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The pools: the same behaviour in process and with Ray, and actors that die."""
 
+import contextlib
 import logging
 import os
 import signal
@@ -22,6 +23,7 @@ from selfplay.actors import ActorSetup
 from selfplay.play import PlayReport
 from selfplay.pool import InlinePool, RayPool, SelfPlayPool
 from selfplay.records import GameRecord
+from selfplay.silence import SilenceWatch
 from tests.reference.game_records import assert_same_record
 from tests.train.tiny import NETWORK, actor_setup, streams
 from train.targets import rows_from_records
@@ -116,8 +118,12 @@ def divide(numerator: int, denominator: int) -> float:
     return numerator / denominator
 
 
+def never() -> bool:
+    return False
+
+
 def process_ids(pool: RayPool) -> list[int]:
-    return pool.map(process_id, [()] * pool.num_actors)
+    return pool.map(process_id, [()] * pool.num_actors, give_up=never) or []
 
 
 def kill(process: int) -> None:
@@ -164,11 +170,11 @@ def test_a_pool_plays_with_the_published_weights(kind: str, pools: list[RayPool]
     names = streams(records + later)
     assert len(set(names)) == len(names)
     assert {actor for _, actor, _ in names} == set(range(pool.num_actors))
-    assert pool.map(divide, [(6, 2), (1, 4), (9, 3)]) == [3.0, 0.25, 3.0]
-    assert pool.map(divide, []) == []
+    assert pool.map(divide, [(6, 2), (1, 4), (9, 3)], give_up=never) == [3.0, 0.25, 3.0]
+    assert pool.map(divide, [], give_up=never) == []
     with pytest.raises(ZeroDivisionError, match="division by zero"):
-        pool.map(divide, [(1, 1), (1, 0)])
-    assert len(pool.resident_bytes()) == (0 if kind == "inline" else NUM_ACTORS)
+        pool.map(divide, [(1, 1), (1, 0)], give_up=never)
+    assert len(pool.resident_bytes(give_up=never)) == (0 if kind == "inline" else NUM_ACTORS)
     assert pool.num_restarts == 0
 
 
@@ -238,8 +244,58 @@ def test_actors_that_hang_are_not_waited_for(pool: RayPool) -> None:
     assert process_ids(pool) == stopped
 
 
+@contextlib.contextmanager
+def stopped(pool: RayPool) -> Iterator[None]:
+    """Stops all actors of a pool, which then live and answer nothing."""
+    processes = process_ids(pool)
+    for each in processes:
+        os.kill(each, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for each in processes:
+            os.kill(each, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("waiting", ["collect", "drain", "map"])
+def test_actors_that_stay_silent_end_the_run(waiting: str, pools: list[RayPool]) -> None:
+    pool = open_pool(pools, num_actors=NUM_ACTORS)
+    with stopped(pool):
+        pool._silence = SilenceWatch(limit_minutes=0.005, num_actors=NUM_ACTORS)
+        pool.collect(0.0)
+        waits = {
+            "collect": lambda: pool.collect(0.1),
+            "drain": lambda: pool.drain(0.1),
+            "map": lambda: pool.map(divide, [(1, 1)] * 5, give_up=never),
+        }
+        with pytest.raises(TrainingError, match=r"^2 of 2 self-play actors have been silent for"):
+            for _ in range(100):
+                waits[waiting]()
+
+
+def test_map_is_given_up_when_asked_while_actors_hang(pool: RayPool) -> None:
+    asked: list[int] = []
+
+    def give_up() -> bool:
+        asked.append(1)
+        return len(asked) == 2
+
+    with stopped(pool):
+        assert pool.map(divide, [(1, 1)] * 3, give_up=give_up) is None
+        assert pool.resident_bytes(give_up=lambda: True) == []
+    assert pool.map(divide, [(6, 2)], give_up=never) == [3.0]
+
+
+def test_the_inline_pool_gives_up_between_two_calls() -> None:
+    done: list[int] = []
+    pool = InlinePool(actor_setup(), actor=0)
+    calls = [(number,) for number in range(5)]
+    assert pool.map(done.append, calls, give_up=lambda: len(done) == 3) is None
+    assert done == [0, 1, 2]
+
+
 def test_actors_have_one_thread(pool: RayPool) -> None:
-    assert pool.map(threads, [()] * NUM_ACTORS) == [(1, "1")] * NUM_ACTORS
+    assert pool.map(threads, [()] * NUM_ACTORS, give_up=never) == [(1, "1")] * NUM_ACTORS
 
 
 def test_actors_of_another_sitting_use_other_streams(pool: RayPool) -> None:
@@ -280,7 +336,9 @@ def test_an_actor_that_dies_while_nobody_plays_is_replaced(pool: RayPool) -> Non
     process = psutil.Process(victim)
     kill(victim)
     psutil.wait_procs([process], timeout=10)
-    sizes = pool.resident_bytes()  # asked for after learning, when nothing else is called
+    sizes = pool.resident_bytes(
+        give_up=never
+    )  # asked for after learning, when nothing else is called
     assert len(sizes) == NUM_ACTORS
     assert min(sizes) > 10 * 2**20
     assert pool.num_restarts == restarts + 1
@@ -300,7 +358,7 @@ def test_an_actor_that_ray_ends_for_want_of_memory_is_replaced(
         return fetch(call)
 
     monkeypatch.setattr(ray, "get", fail_once)
-    assert pool.map(divide, [(6, 2), (1, 4)]) == [3.0, 0.25]
+    assert pool.map(divide, [(6, 2), (1, 4)], give_up=never) == [3.0, 0.25]
     assert pool.num_restarts == restarts + 1
     assert "running low on memory" in caplog.text
 
@@ -308,7 +366,8 @@ def test_an_actor_that_ray_ends_for_want_of_memory_is_replaced(
 def test_map_keeps_the_order_when_an_actor_dies(pool: RayPool, tmp_path: Path) -> None:
     restarts, flag = pool.num_restarts, str(tmp_path / "died")
     # Five calls for two actors: three of them are lost with the actor that dies.
-    assert pool.map(die_once, [(flag, n) for n in range(5)]) == list(range(5))
+    arguments = [(flag, n) for n in range(5)]
+    assert pool.map(die_once, arguments, give_up=never) == list(range(5))
     assert pool.num_restarts == restarts + 1
 
 

@@ -144,6 +144,45 @@ def test_a_stop_within_self_play_ends_at_once(tmp_path: Path) -> None:
     assert result.num_games < 100
 
 
+def test_a_gate_that_is_interrupted_decides_nothing_and_is_played_after_a_resume(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    always = {"gate.threshold_percent": 0}
+    progress = interrupt_in("gate")
+    result = train(folder, tiny_config(always, games=600), progress=progress)
+    assert result.step > 0
+    assert result.best == "00000000"
+    assert not any("promoted" in text or "rejected" in text for text in progress.messages)
+    assert "gate/promoted" not in log_lines(folder, "iteration")[-1]
+    # Nothing more is learnt, so that the candidate is the one that was not judged.
+    config = tiny_config(always | {"replay.samples_per_position": 0.01}, games=result.num_games + 6)
+    progress = FakeProgress()
+    again = train(folder, config, resume=True, progress=progress)
+    assert "gate" in progress.phases
+    assert (again.step, again.best) == (result.step, f"{result.step:08d}")
+
+
+def test_a_suite_that_is_interrupted_is_not_noted(tmp_path: Path) -> None:
+    file = tmp_path / "suite.json"
+    positions = [{"moves": "0 3 1 4", "best": ["2"]}]
+    file.write_text(json.dumps({"positions": positions}), encoding="utf-8")
+    seen: list[str] = []
+
+    def send(name: str) -> None:
+        seen.append(name)
+        if seen.count("suite") == 2:  # the first one is before learning
+            os.kill(os.getpid(), signal.SIGINT)
+
+    changes = {"suite.file": str(file), "suite.every_minutes": 1e-9, "suite.num_simulations": 60}
+    config = tiny_config(changes, games=600, target=1.0)
+    result = train(tmp_path / "run", config, progress=FakeProgress(on_phase=send))
+    assert result.stopped_because == "interrupted"
+    assert "suite/search" not in log_lines(tmp_path / "run", "iteration")[-1]
+    state = json.loads((tmp_path / "run" / "state.json").read_text(encoding="utf-8"))
+    assert state["last_suite_seconds"] == 0.0
+
+
 def test_the_second_signal_ends_at_once_and_loses_only_what_came_after_the_checkpoint(
     tmp_path: Path,
 ) -> None:
@@ -272,8 +311,8 @@ def test_games_that_arrive_at_the_end_are_kept_and_no_actor_is_waited_for_after_
             assert timeout_s == 0.0 or not is_interrupted
             return super().collect(timeout_s) if self.left and self.left.pop() else []
 
-        def resident_bytes(self) -> list[int]:
-            assert not is_interrupted, "the run would wait for actors that hang"
+        def resident_bytes(self, *, give_up: Callable[[], bool]) -> list[int]:
+            assert give_up() == is_interrupted, "the run would wait for actors that hang"
             return []
 
     monkeypatch.setattr(

@@ -52,7 +52,8 @@ def kill_an_actor_in(phase: str, monkeypatch: pytest.MonkeyPatch) -> FakeProgres
 
     def kill(name: str) -> None:
         if name == phase and pools:
-            victim = psutil.Process(pools.pop().map(process_id, [()])[0])
+            (pid,) = pools.pop().map(process_id, [()], give_up=lambda: False) or []
+            victim = psutil.Process(pid)
             victim.kill()
             psutil.wait_procs([victim], timeout=20)
             monkeypatch.setattr(RayPool, "publish", publish)

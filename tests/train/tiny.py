@@ -53,6 +53,7 @@ def selfplay_config(**changes: object) -> SelfPlayConfig:
         "games_per_call": 2,
         "max_in_flight": 2,
         "max_restarts": 2,
+        "silence_limit_minutes": 10.0,
     }
     return SelfPlayConfig(**(settings | changes))  # type: ignore[arg-type]
 
