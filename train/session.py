@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,6 @@ from train.checkpoint import (
     Checkpoint,
     newest_checkpoint,
     prune,
-    rng_from_state,
-    rng_state,
     save_checkpoint,
     set_aside_newer,
     write_best,
@@ -42,6 +40,7 @@ from train.run_folder import (
     write_state,
     write_text,
 )
+from train.run_state import Counters, RunState, from_json, to_json, wrong_kind_errors
 from train.stopping import Clock, StopRule
 from train.trainer import Trainer
 
@@ -52,27 +51,6 @@ ACTORS_PER_SITTING = 100_000  # actors of different sittings never share a rando
 # large number in the entropy would not: numpy cuts it into words, and [1, 2**32] is [1, 0, 1].
 _SAMPLING_KEY = 1
 _GATE_KEY = 2
-
-
-@dataclass
-class Counters:
-    """What a run has done, over all sittings.
-
-    Attributes:
-        iteration: cycles of play and learning that were begun.
-        version: networks that were promoted; the version of the best.
-        best_step: optimiser steps of the best network.
-        judged_step: optimiser steps of the last candidate whose gate has ended.
-        seconds: wall time.
-        last_suite_seconds: wall time at which the suite was last run.
-    """
-
-    iteration: int = 0
-    version: int = 0
-    best_step: int = 0
-    judged_step: int = 0
-    seconds: float = 0.0
-    last_suite_seconds: float = 0.0
 
 
 class Session:
@@ -111,20 +89,29 @@ class Session:
         self._set_limits()
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Goes on from a checkpoint, with every finished game on the disk, later ones included."""
-        state = checkpoint.state
-        self.trainer.load_state_dict(checkpoint.trainer_tensors, state["trainer"])
-        self.learner.rng = rng_from_state(state["sampling_rng"])
-        self.counters = Counters(**state["counters"])
+        """Goes on from a checkpoint, with every finished game on the disk, later ones included.
+
+        Raises:
+            CheckpointError: if it is of another game or network, or its state cannot be used.
+        """
+        self._check_is_of_this_run(checkpoint)
+        state = from_json(checkpoint.state)
+        place = f"{self.run_dir}: checkpoint {checkpoint.step:08d}"
+        with wrong_kind_errors(f"{place}: state of the trainer"):
+            self.trainer.load_state_dict(checkpoint.trainer_tensors, state.trainer)
+        self.learner.rng = state.sampling_rng
+        self.counters = state.counters
         self.best = checkpoint.best_weights
-        if (self.run_dir / CHECKPOINTS_FOLDER / state["best_checkpoint"]).is_dir():
-            self.best_checkpoint = state["best_checkpoint"]
+        if (self.run_dir / CHECKPOINTS_FOLDER / state.best_checkpoint).is_dir():
+            self.best_checkpoint = state.best_checkpoint
         else:  # removed when a later one became the best, which is broken; this one has a copy
             self.best_checkpoint = f"{checkpoint.step:08d}"
-        later = list(self.store.since(state["num_games"]))
-        self._refill_buffer(num_games=state["num_games"], buffer_state=state["buffer"], later=later)
-        if state["selfplay"] is not None and isinstance(self.pool, InlinePool):
-            self.pool.restore(without_finished(state["selfplay"], later))
+        self._warn_of_missing_games(state.num_games)
+        later = list(self.store.since(state.num_games))
+        self._refill_buffer(num_games=state.num_games, buffer_state=state.buffer, later=later)
+        if state.selfplay is not None and isinstance(self.pool, InlinePool):
+            with wrong_kind_errors(f"{place}: state of the unfinished games"):
+                self.pool.restore(without_finished(state.selfplay, later))
         self._set_limits()
 
     def close(self) -> None:
@@ -231,15 +218,39 @@ class Session:
 
     def _state(self, trainer_facts: dict[str, Any]) -> dict[str, Any]:
         """Returns what a checkpoint keeps beside the weights."""
-        return {
-            "trainer": trainer_facts,
-            "sampling_rng": rng_state(self.learner.rng),
-            "counters": asdict(self.counters),
-            "best_checkpoint": self.best_checkpoint,
-            "num_games": self.store.num_games,
-            "buffer": self.learner.buffer.state_dict(),
-            "selfplay": self.pool.snapshot(),
-        }
+        state = RunState(
+            trainer=trainer_facts,
+            sampling_rng=self.learner.rng,
+            counters=self.counters,
+            best_checkpoint=self.best_checkpoint,
+            num_games=self.store.num_games,
+            buffer=self.learner.buffer.state_dict(),
+            selfplay=self.pool.snapshot(),
+        )
+        return to_json(state)
+
+    def _check_is_of_this_run(self, checkpoint: Checkpoint) -> None:
+        """Raises CheckpointError if a checkpoint is of another game or network than the run."""
+        for what, got, here in (
+            ("game", checkpoint.game, self.game.spec.name),
+            ("network", checkpoint.network, self.config.network),
+        ):
+            if got != here:
+                raise CheckpointError(
+                    f"{self.run_dir}: the {what} of checkpoint {checkpoint.step:08d} is {got},"
+                    f" that of the run {here}"
+                )
+
+    def _warn_of_missing_games(self, num_counted: int) -> None:
+        """Says how many of the games that were stored once are not there any more."""
+        num_stored = max(num_counted, self.store.num_games)
+        if self.store.num_found < num_stored:
+            logger.warning(
+                "%s: %d of %d games are missing; the run goes on without them",
+                self.store.folder,
+                num_stored - self.store.num_found,
+                num_stored,
+            )
 
     def _set_limits(self) -> None:
         """Starts the clock, on top of earlier sittings, and sets the limits."""
@@ -259,9 +270,16 @@ class Session:
             end=num_games,
             holdout_fraction=replay_config.holdout_fraction,
         )
-        buffer.append_games(self.game, kept)
+        faults = buffer.append_stored_games(self.game, kept)
         buffer.load_state_dict(buffer_state)
-        buffer.append_games(self.game, later)
+        faults += buffer.append_stored_games(self.game, later)
+        if faults:
+            logger.warning(
+                "%s: %d games do not replay and are not learnt from, first %s",
+                self.store.folder,
+                len(faults),
+                faults[0],
+            )
 
 
 def make_pool(setup: ActorSetup, *, sitting: int) -> InlinePool | RayPool:
@@ -286,7 +304,7 @@ def open_session(config: RunConfig, run_dir: Path, *, resume: bool) -> Iterator[
         CheckpointError: if the folder is in use, or there is nothing to resume.
     """
     with locked(run_dir):
-        found = newest_checkpoint(run_dir) if resume else None
+        found = newest_checkpoint(run_dir, check=_check_state) if resume else None
         if resume and found is None and any((run_dir / RECORDS_FOLDER).glob("*.npz")):
             raise CheckpointError(f"{run_dir}: has games but no checkpoint to go on from")
         sitting = begin_sitting(run_dir)
@@ -305,3 +323,8 @@ def open_session(config: RunConfig, run_dir: Path, *, resume: bool) -> Iterator[
             yield session
         finally:
             session.close()
+
+
+def _check_state(checkpoint: Checkpoint) -> None:
+    """Raises CheckpointError if a checkpoint does not hold the state of a run."""
+    from_json(checkpoint.state)

@@ -10,6 +10,7 @@ import pytest
 from alphago.errors import CheckpointError
 from alphago.network.weights import load_player_network
 from alphago.types import Weights
+from selfplay.records import read_records, write_records
 from tests.train.tiny import (
     FakeProgress,
     log_lines,
@@ -127,6 +128,41 @@ def test_a_record_with_nan_is_refused_on_resume_and_counted(
     result = train(folder, tiny_config(games=18), resume=True)
     assert result.num_games >= 18
     assert "refused 1 games" in caplog.text
+
+
+def test_games_that_are_gone_are_counted_in_one_warning(
+    stopped: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    num_games = len(stored_records(stopped))
+    lost = sorted((stopped / "records").glob("*.npz"))[-1]
+    num_lost = int(lost.stem.split("-")[1])
+    lost.unlink()
+    train(stopped, tiny_config(games=num_games), resume=True)
+    missing = [r.message for r in caplog.records if "missing" in r.message]
+    assert len(missing) == 1
+    assert f"{num_lost} of {num_games} games are missing" in missing[0]
+    assert str(stopped / "records") in missing[0]
+
+
+@pytest.mark.parametrize("is_later", [False, True], ids=["in the window", "after the checkpoint"])
+def test_stored_games_that_do_not_replay_are_left_out_in_one_warning(
+    is_later: bool, stopped: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = sorted((stopped / "records").glob("*.npz"))[-1]
+    if is_later:
+        newest = stopped / "checkpoints" / checkpoints(stopped)[-1]
+        shutil.rmtree(newest)
+    records = read_records(path)
+    for record in records[:2]:
+        record.actions[1] = record.actions[0]  # the cell is taken
+    write_records(path, records)
+    num_games = len(stored_records(stopped))
+    result = train(stopped, tiny_config(games=num_games + 6), resume=True)
+    assert result.num_games >= num_games + 6
+    (warning,) = [r.message for r in caplog.records if "do not replay" in r.message]
+    assert "2 games do not replay" in warning
+    assert str(records[0]) in warning
+    assert "move 1 is illegal" in warning
 
 
 # ----- changed options

@@ -1,7 +1,10 @@
 """One sitting: its parts, what it restores, and its random streams."""
 
+import dataclasses
 import logging
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ from alphago.errors import CheckpointError
 from selfplay.pool import InlinePool
 from tests.train.tiny import actor_setup, stored_records, tiny_config, train
 from train import session as session_module
-from train.checkpoint import load_checkpoint
+from train.checkpoint import load_checkpoint, newest_checkpoint, save_checkpoint
 from train.config import RunConfig
 from train.replay_buffer import ReplayBuffer
 from train.run_folder import locked
@@ -121,10 +124,58 @@ def test_games_without_any_checkpoint_are_refused_and_nothing_is_touched(tmp_pat
 
 def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path) -> None:
     train(tmp_path, tiny_config(games=6))
-    with pytest.raises(CheckpointError, match=r"stem\.weight is \[8, 3, 3, 3\], expected \[4, 3"):
+    with pytest.raises(CheckpointError, match=r"network .*num_channels=8.* run .*num_channels=4"):
         train(tmp_path, tiny_config({"network.num_channels": 4}, games=12), resume=True)
     with locked(tmp_path):
         pass
+
+
+def test_a_checkpoint_of_another_game_is_refused_by_both_names(tmp_path: Path) -> None:
+    with open_session(tiny_config(), tmp_path, resume=False) as session:
+        found = load_checkpoint(tmp_path / "checkpoints" / "00000000")
+        foreign = dataclasses.replace(found, game="connect_four")
+        with pytest.raises(CheckpointError, match="is connect_four, that of the run tic_tac_toe"):
+            session.restore(foreign)
+
+
+ODD_STATES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "num_games": lambda state: state.pop("num_games"),
+    "Counters": lambda state: state.update(counters=[1]),
+    "iteration": lambda state: state["counters"].update(iteration="x"),
+    "version": lambda state: state["counters"].update(version=True),
+    "seconds": lambda state: state["counters"].update(seconds=-1.0),
+    "unknown": lambda state: state["counters"].update(unknown=1),
+    "samples_drawn": lambda state: state["buffer"].pop("samples_drawn"),
+    "PCG64": lambda state: state["sampling_rng"].pop("bit_generator"),
+    "num_steps": lambda state: state["trainer"].update(num_steps=None),
+    "optimizer": lambda state: state["trainer"].pop("optimizer"),
+    "best_checkpoint": lambda state: state.update(best_checkpoint=7),
+    "selfplay": lambda state: state.update(selfplay="all of them"),
+    "unfinished games": lambda state: state["selfplay"].update(games=[{"index": 0}]),
+}
+
+
+@pytest.mark.parametrize("named", ODD_STATES)
+def test_a_state_that_cannot_be_used_is_refused(named: str, tmp_path: Path) -> None:
+    with open_session(tiny_config(), tmp_path, resume=False) as session:
+        found = load_checkpoint(tmp_path / "checkpoints" / "00000000")
+        ODD_STATES[named](found.state)
+        with pytest.raises(CheckpointError, match=f"state.*{named}"):
+            session.restore(found)
+
+
+def test_a_checkpoint_whose_state_is_odd_is_passed_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    train(tmp_path, tiny_config(games=12))
+    found = newest_checkpoint(tmp_path)
+    assert found is not None
+    odd = dataclasses.replace(found[1], state={"games": 3})
+    save_checkpoint(tmp_path, odd)
+    result = train(tmp_path, tiny_config(games=18), resume=True)
+    assert result.num_games >= 18
+    assert f"checkpoint {found[0].name} is broken" in caplog.text
+    assert (tmp_path / "checkpoints" / f"{found[0].name}.broken").is_dir()
 
 
 @pytest.mark.parametrize(
