@@ -85,6 +85,8 @@ def load_run_config(run_dir: Path) -> DictConfig:
         raise CheckpointError(f"{path}: {_readable(error, ())}") from None
     except (OSError, UnicodeDecodeError, YAMLError, ConfigError, CommandLineError) as error:
         raise CheckpointError(f"{path}: {one_line(error)}") from None
+    except RecursionError:
+        raise CheckpointError(f"{path}: no configuration, its lists lie too deep") from None
     return merged
 
 

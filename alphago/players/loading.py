@@ -130,7 +130,7 @@ def read_play_settings(path: Path) -> PlaySettings:
         raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
     except KeyError as error:
         raise CheckpointError(f"{path}: has no entry {error}") from error
-    except (yaml.YAMLError, TypeError, ValueError) as error:
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: no configuration of a run ({error})") from error
 
 

@@ -159,9 +159,11 @@ def test_a_game_nobody_knows_is_refused(run):
         (None, "cannot be read"),
         ("", "no configuration"),
         ("search: [", "no configuration"),
+        ("[" * 5000, "no configuration"),
         (CONFIG.replace("selfplay", "selfpaly"), "has no entry 'selfplay'"),
         (CONFIG.replace("fpu_reduction: 0.2", "fpu_reduction: -1"), r"search\.fpu_reduction"),
     ],
+    ids=lambda value: str(value)[:20],
 )
 def test_a_damaged_configuration_is_refused(run, content, message):
     path = run / "checkpoints" / "00000200" / "config.yaml"

@@ -239,7 +239,9 @@ def test_resume_refuses_what_a_run_cannot_change(
         (b"- 1\n", ""),
         (b"unknown: 1\n", "unknown"),
         (b"seed: x\n", "seed"),
+        (b"[" * 5000, "too deep"),
     ],
+    ids=lambda value: str(value)[:20],
 )
 def test_resume_of_a_broken_configuration_is_one_line(
     content: bytes, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
