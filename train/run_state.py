@@ -79,9 +79,6 @@ def from_json(data: Mapping[str, Any]) -> RunState:
         CheckpointError: naming what is missing or of the wrong kind.
     """
     with wrong_kind_errors("state"):
-        counters = Counters(**data["counters"])
-        for name, value in vars(counters).items():
-            _check_number(name, value, is_count=isinstance(getattr(Counters, name), int))
         for name in ("positions_seen", "samples_drawn"):
             _check_number(name, data["buffer"][name], is_count=True)
         _check_number("num_games", data["num_games"], is_count=True)
@@ -92,12 +89,20 @@ def from_json(data: Mapping[str, Any]) -> RunState:
         return RunState(
             trainer=data["trainer"],
             sampling_rng=rng_from_state(data["sampling_rng"]),
-            counters=counters,
+            counters=_read_counters(data["counters"]),
             best_checkpoint=data["best_checkpoint"],
             num_games=data["num_games"],
             buffer=data["buffer"],
             selfplay=data["selfplay"],
         )
+
+
+def _read_counters(data: Mapping[str, Any]) -> Counters:
+    """Reads the counters; every one must be there."""
+    data = {"judged_step": 0, **data}  # runs saved before this one was kept lack it
+    for name, default in vars(Counters()).items():
+        _check_number(name, data[name], is_count=isinstance(default, int))
+    return Counters(**data)
 
 
 @contextmanager

@@ -140,7 +140,8 @@ def test_a_checkpoint_of_another_game_is_refused_by_both_names(tmp_path: Path) -
 
 ODD_STATES: dict[str, Callable[[dict[str, Any]], object]] = {
     "num_games": lambda state: state.pop("num_games"),
-    "Counters": lambda state: state.update(counters=[1]),
+    "mapping": lambda state: state.update(counters=[1]),
+    "best_step": lambda state: state["counters"].pop("best_step"),
     "iteration": lambda state: state["counters"].update(iteration="x"),
     "version": lambda state: state["counters"].update(version=True),
     "seconds": lambda state: state["counters"].update(seconds=-1.0),
