@@ -3,8 +3,12 @@
 Kept apart from the search: the temperature of moves never touches the policy target.
 """
 
+import math
+
 import numpy as np
 import numpy.typing as npt
+
+from alphago.errors import check_config
 
 _COLDEST = 1e-3  # below this temperature the most visited action is certain
 
@@ -19,7 +23,12 @@ def visit_probs(visit_counts: npt.NDArray[np.int32], temperature: float) -> npt.
 
     Returns:
         float64 [B, A], each row sums to 1.
+
+    Raises:
+        ConfigError: if the temperature is negative or not finite.
     """
+    # At an infinite temperature illegal actions would be as likely as all others.
+    check_config("temperature", temperature, 0 <= temperature < math.inf, "a number of at least 0")
     counts = visit_counts.astype(np.float64)
     highest = counts.max(axis=1, keepdims=True)
     assert (highest > 0).all(), "a row without visits has no most visited action"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from alphago.errors import ConfigError
 from alphago.search.action_choice import choose_actions, visit_probs
 
 TEMPERATURES = [0.0, 1e-6, 1e-4, 0.00099, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 100.0]
@@ -51,6 +52,13 @@ def test_no_temperature_is_uniform_over_the_most_visited(temperature: float) -> 
     counts = np.array([[5, 5, 4, 5], [0, 1000, 999, 0]])
     expected = np.array([[1 / 3, 1 / 3, 0, 1 / 3], [0, 1, 0, 0]])
     np.testing.assert_allclose(visit_probs(counts, temperature), expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("temperature", [np.inf, -np.inf, np.nan, -1e-9, -1.0])
+def test_a_temperature_that_is_none_is_refused(temperature: float) -> None:
+    """An infinite one would give actions without visits, illegal ones too, a share."""
+    with pytest.raises(ConfigError, match="^temperature: got .*at least 0$"):
+        visit_probs(np.array([[3, 1, 0]]), temperature)
 
 
 def test_counts_are_left_alone() -> None:
