@@ -37,8 +37,11 @@ def ray_session(*, num_actors: int) -> Iterator[None]:
     # Ray would write a token into the home folder for good; this one ends with the process.
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray
-    from ray._private import ray_constants
+    from ray._private import ray_constants, worker
 
+    # Ray prints blocks of its own about every actor that dies, whatever `log_to_driver` says. The
+    # pool tells it in one line, and an error in an actor comes back as the answer of its call.
+    worker._worker_logs_enabled = False
     # As the environment says, had ray been imported before.
     ray_constants.ENABLE_RAY_CLUSTER = False
     logging.getLogger(AUTHENTICATION_LOGGER).setLevel(logging.ERROR)
@@ -53,8 +56,6 @@ def ray_session(*, num_actors: int) -> Iterator[None]:
                 object_store_memory=OBJECT_STORE_BYTES,
                 include_dashboard=False,
                 logging_level=logging.WARNING,
-                # Ray would print blocks of its own about every actor that dies; the pool says it
-                # in one line, and an error in an actor comes back as the answer of its call.
                 log_to_driver=False,
                 _temp_dir=str(folder),
             )

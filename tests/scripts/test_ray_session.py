@@ -6,20 +6,23 @@ from pathlib import Path
 import psutil
 import pytest
 import ray
+from ray._private import worker
 
 from scripts import ray_session as module
 from scripts.arguments import CommandLineError
 from scripts.ray_session import LOCK_FILE, ray_session, remove_leftovers
 
 
-def test_session_listens_on_this_machine_only_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_session_is_silent_listens_on_this_machine_only_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     long = tmp_path / ("x" * 100)
     long.mkdir()
     monkeypatch.setenv("TMPDIR", str(long))
     monkeypatch.setenv("HOME", str(tmp_path))
     with ray_session(num_actors=1):
+        told = {"lines": ["A worker died"], "pid": "raylet", "is_err": False}
+        worker.print_to_stdstream(told, ignore_prefix=False)  # what Ray does when an actor dies
         assert ray.cluster_resources()["CPU"] == 1
         children = psutil.Process().children(recursive=True)
         addresses = {
@@ -32,6 +35,7 @@ def test_session_listens_on_this_machine_only_and_leaves_nothing(
     assert addresses <= {"127.0.0.1", "::ffff:127.0.0.1"}
     _, alive = psutil.wait_procs(children, timeout=10)
     assert alive == []
+    assert capfd.readouterr() == ("", "")
     assert not (tmp_path / ".ray").exists()  # no token in the home folder
 
 
