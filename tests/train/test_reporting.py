@@ -174,7 +174,7 @@ def test_three_resumes_write_one_line_of_curves(tmp_path: Path) -> None:
 
 
 def test_an_iteration_without_a_step_goes_to_the_log_alone(tmp_path: Path) -> None:
-    config = tiny_config({"train.batch_size": 512}, games=12)
+    config = tiny_config({"train.batch_size": 500}, games=12)
     train_in(tmp_path / "run", config)
     lines = log_lines(tmp_path / "run", "iteration")
     assert [line["step"] for line in lines] == [0, 0]
