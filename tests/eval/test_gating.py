@@ -118,7 +118,7 @@ def test_modes():
         ("num_games", 0, "an even integer of at least 2"),
         ("num_games", 7, "an even integer of at least 2"),
         ("num_games", 4.0, "an even integer of at least 2"),
-        ("num_simulations", -1, "an integer of at least 0"),
+        ("num_simulations", -1, "an integer from 0 to 1000000"),
         ("threshold_percent", 0.55, "an integer of at least 0"),
         ("threshold_percent", -5, "an integer of at least 0"),
         ("threshold_percent", True, "an integer of at least 0"),
