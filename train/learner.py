@@ -93,7 +93,7 @@ class Learner:
 
     def validate(self) -> dict[str, float]:
         """Returns losses and calibration of the value on held-out games; {} without any."""
-        rows = self.buffer.newest_held_out(HELD_OUT_ROWS)
+        rows = self.buffer.newest_held_out(self._num_rows_to_validate())
         if not len(rows.value_targets):
             return {}
         metrics: ValidationMetrics = self.trainer.validate(rows)
@@ -103,6 +103,16 @@ class Learner:
             "heldout/kl_to_search": metrics.kl,
             "value/calibration_error": calibration_error(metrics.values, rows.value_targets),
         }
+
+    def _num_rows_to_validate(self) -> int:
+        """Returns how many held-out rows to look at: whole minibatches, once there is one.
+
+        oneDNN keeps what it prepared for each size of a batch. A remainder of another size in every
+        iteration would make the process grow.
+        """
+        available = min(self.buffer.num_held_out, HELD_OUT_ROWS)
+        batch_size = self.trainer.config.batch_size
+        return available - available % batch_size if available > batch_size else available
 
     def take_metrics(self) -> dict[str, float]:
         """Returns the means over the steps since the last call; {} without any."""
