@@ -38,12 +38,13 @@ OPTIONS = [
 
 
 def alphago(*words: str, output: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "scripts.main", *words],
-        stdout=output.open("ab"),
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    with output.open("ab") as stream:
+        return subprocess.Popen(
+            [sys.executable, "-m", "scripts.main", *words],
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
 
 def record_numbers(run: Path) -> list[tuple[int, int]]:
