@@ -111,7 +111,7 @@ def test_choice_at_the_ends_of_the_unit_interval() -> None:
             super().__init__(np.random.PCG64(0))
             self.number = number
 
-        def random(self, size=None, dtype=np.float64, out=None):  # type: ignore[no-untyped-def]
+        def random(self, size=None, dtype=np.float64, out=None):
             return np.full(size if size is not None else (), self.number)
 
     probs = visit_probs(np.array([[0, 3, 3, 3, 1, 0, 0]]), 1.0)

@@ -200,7 +200,7 @@ def filled_store(folder: Path) -> tuple[RecordStore, list[GameRecord]]:
 
 
 def numbers(records: object) -> list[int]:
-    return [int(record.seed[2]) for record in records]  # type: ignore[attr-defined]
+    return [int(record.seed[2]) for record in records]
 
 
 def test_the_store_numbers_games_without_gaps(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_an_odd_manifest_is_passed_over(tmp_path: Path, entry: dict[str, object]
     path = save_checkpoint(tmp_path, make_checkpoint(step=2)) / "manifest.json"
     manifest = json.loads(path.read_text())
     if "files" in entry:
-        entry = {"files": manifest["files"] | entry["files"]}  # type: ignore[operator]
+        entry = {"files": manifest["files"] | entry["files"]}
     path.write_text(json.dumps(manifest | entry))
     found = newest_checkpoint(tmp_path)
     assert found is not None

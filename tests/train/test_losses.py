@@ -6,7 +6,7 @@ import torch
 from train.losses import compute_losses
 
 
-def losses(logits, values, policy_targets, value_targets, weights):  # type: ignore[no-untyped-def]
+def losses(logits, values, policy_targets, value_targets, weights):
     return compute_losses(
         torch.tensor(logits),
         torch.tensor(values),

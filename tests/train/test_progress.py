@@ -135,7 +135,7 @@ def test_panel_shows_phase_numbers_and_bar_without_reading_markup() -> None:
     progress.phase("gate")
     progress.update(**NUMBERS)
     console.print(progress.render())
-    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    shown = console.file.getvalue()
     assert "gate" in shown.splitlines()[0]
     for name, text in describe(NUMBERS):
         assert name in shown
@@ -145,7 +145,7 @@ def test_panel_shows_phase_numbers_and_bar_without_reading_markup() -> None:
 def rendered(progress: LiveProgress) -> str:
     console = terminal()
     console.print(progress.render())
-    return str(console.file.getvalue())  # type: ignore[attr-defined]
+    return str(console.file.getvalue())
 
 
 def test_panel_says_that_the_actors_start_until_they_answer() -> None:
@@ -182,7 +182,7 @@ def test_panel_keeps_messages_and_ends_with_the_last_numbers() -> None:
         progress.update(games=1)
         progress.message("gate at step 5: [bold]promoted")
         progress.update(games=2)
-    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    shown = console.file.getvalue()
     assert "gate at step 5: [bold]promoted" in shown
     assert "games  2" in shown.rpartition("starting")[2]
     assert shown.rstrip().endswith("\x1b[?25h")  # the cursor is back
@@ -192,4 +192,4 @@ def test_panel_gives_the_terminal_back_after_an_error() -> None:
     console = terminal()
     with pytest.raises(ZeroDivisionError), LiveProgress(console):
         raise ZeroDivisionError
-    assert console.file.getvalue().rstrip().endswith("\x1b[?25h")  # type: ignore[attr-defined]
+    assert console.file.getvalue().rstrip().endswith("\x1b[?25h")

@@ -27,7 +27,7 @@ def replay_config(**changes: object) -> ReplayConfig:
         "holdout_fraction": 0.0,
         "root_value_share": 0.0,
     }
-    return ReplayConfig(**(settings | changes))  # type: ignore[arg-type]
+    return ReplayConfig(**(settings | changes))
 
 
 def numbered_rows(game: Game, begin: int, end: int) -> TrainingRows:
@@ -142,7 +142,7 @@ def test_samples_are_exactly_the_images_under_the_games_symmetries(name: str) ->
     game = make_game(name)
     (record,) = random_records(game, num_games=1, seed=8)
     rows = rows_from_records(game, [record])
-    middle = TrainingRows(*(array[3:4] for array in rows))  # type: ignore[arg-type]
+    middle = TrainingRows(*(array[3:4] for array in rows))
     # The target is uniform over the legal actions, so an image is again the image of the mask.
     state = game.initial_states(1)
     for action in record.actions[: np.flatnonzero(record.is_target)[3]]:

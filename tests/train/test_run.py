@@ -277,7 +277,7 @@ def test_a_position_is_not_used_more_often_than_allowed_and_waiting_is_explained
     learn_step = run_module.learn_step
 
     def watch(session: Session, reporter: object) -> None:
-        learn_step(session, reporter)  # type: ignore[arg-type]
+        learn_step(session, reporter)
         buffer = session.learner.buffer
         used.append(buffer.samples_drawn / buffer.positions_seen)
 

@@ -45,7 +45,7 @@ def test_one_batch_can_be_learnt_by_heart(optimizer: str) -> None:
 
 def test_the_first_step_of_sgd_by_hand() -> None:
     config = {"learning_rate": 0.5, "weight_decay": 0.01, "gradient_clip": None}
-    trainer = make_trainer(**config)  # type: ignore[arg-type]
+    trainer = make_trainer(**config)
     rows = random_rows(1)
     network = make_network(TTT.spec, TINY, seed=0).train()
     logits, values = network(torch.tensor(rows.observations).float())
@@ -77,7 +77,7 @@ def test_the_first_step_of_sgd_by_hand() -> None:
 
 def test_the_gradient_is_clipped_to_the_norm_and_reported_before() -> None:
     settings = {"learning_rate": 1.0, "weight_decay": 0.0, "momentum": 0.0}
-    trainer = make_trainer(gradient_clip=0.01, **settings)  # type: ignore[arg-type]
+    trainer = make_trainer(gradient_clip=0.01, **settings)
     before = [weight.detach().clone() for weight in trainer.network.parameters()]
     metrics = trainer.step(random_rows(1), 0.0)
     after = [weight.detach() for weight in trainer.network.parameters()]
@@ -94,12 +94,12 @@ def test_five_steps_and_five_after_a_resume_are_ten(
 ) -> None:
     settings = {"optimizer": optimizer, "ema_decay": ema_decay, "momentum": momentum}
     settings |= {"warmup_steps": 7, "schedule": "cosine"}
-    never_stopped = make_trainer(**settings)  # type: ignore[arg-type]
-    stopped = make_trainer(**settings)  # type: ignore[arg-type]
+    never_stopped = make_trainer(**settings)
+    stopped = make_trainer(**settings)
     for step in range(5):
         for trainer in (never_stopped, stopped):
             trainer.step(random_rows(step), step / 10)
-    resumed = make_trainer(seed=99, **settings)  # type: ignore[arg-type]
+    resumed = make_trainer(seed=99, **settings)
     resumed.load_state_dict(*stopped.state_dict())
     assert resumed.num_steps == 5
     for step in range(5, 10):

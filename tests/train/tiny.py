@@ -55,7 +55,7 @@ def selfplay_config(**changes: object) -> SelfPlayConfig:
         "max_restarts": 2,
         "silence_limit_minutes": 10.0,
     }
-    return SelfPlayConfig(**(settings | changes))  # type: ignore[arg-type]
+    return SelfPlayConfig(**(settings | changes))
 
 
 def actor_setup(*, seed: int = 1, game: str = "tic_tac_toe", **changes: object) -> ActorSetup:
@@ -110,8 +110,8 @@ def tiny_config(changes: Mapping[str, object] | None = None, /, **top: object) -
     settings |= top
     for key, value in (changes or {}).items():
         part, name = key.split(".")
-        settings[part] = dataclasses.replace(settings[part], **{name: value})  # type: ignore[type-var]
-    return RunConfig(**settings)  # type: ignore[arg-type]
+        settings[part] = dataclasses.replace(settings[part], **{name: value})
+    return RunConfig(**settings)
 
 
 class FakeProgress:

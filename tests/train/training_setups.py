@@ -28,7 +28,7 @@ def trainer_config(**changes: object) -> TrainerConfig:
         "precision": "fp32",
         "num_threads": 1,
     }
-    return TrainerConfig(**(settings | changes))  # type: ignore[arg-type]
+    return TrainerConfig(**(settings | changes))
 
 
 def make_trainer(*, seed: int = 0, **changes: object) -> Trainer:
