@@ -31,6 +31,10 @@ class UnknownGameError(AlphagoError):
     """No game of this name is registered."""
 
 
+class RulesError(AlphagoError):
+    """Rules of a game, or a position, that cannot be: an unknown option, a stone without air."""
+
+
 class NotationError(AlphagoError):
     """A move's text cannot be read."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from alphago.errors import UnknownGameError
 from alphago.games.connect_four import ConnectFour
-from alphago.games.game import Game, GameSpec, Symmetry
+from alphago.games.game import Game, GameSpec, Symmetry, game_text
 from alphago.games.tic_tac_toe import TicTacToe
 
 _GAMES: Mapping[str, Callable[[], Game]] = {
@@ -29,4 +29,4 @@ def make_game(name: str) -> Game:
     raise UnknownGameError(f"game: got {name!r}{hint} (allowed: {', '.join(GAME_NAMES)})")
 
 
-__all__ = ["GAME_NAMES", "Game", "GameSpec", "Symmetry", "make_game"]
+__all__ = ["GAME_NAMES", "Game", "GameSpec", "Symmetry", "game_text", "make_game"]

@@ -27,6 +27,7 @@ from alphago.games.symmetry import (
 from alphago.types import NUM_PLAYERS, States
 
 _MAX_ILLEGAL_TRIED = 16  # illegal actions tried in one position
+_MAX_PLIES_CHECKED = 50  # of one game, evenly spread, so that long games do not take minutes
 
 _Array: TypeAlias = npt.NDArray[np.generic]
 _StateCheck: TypeAlias = Callable[[Game, States, np.random.Generator], None]
@@ -50,11 +51,13 @@ def check_game(game: Game, *, seed: int, num_games: int) -> None:
         with _named(identity):
             check(game)
     states = game.initial_states(num_games)
-    for _ in range(game.spec.max_moves):
-        _check_states(game, states, rng)
+    stride = 1 + game.spec.max_moves // _MAX_PLIES_CHECKED
+    for ply in range(game.spec.max_moves):
+        if ply % stride == 0:
+            _check_states(game, states, rng)
         going_on = states[~game.is_over(states)]
         if len(going_on) == 0:
-            return
+            break
         with _named("step(s, a) fits every legal action"):
             states = game.step(going_on, random_legal_actions(game, going_on, rng=rng))
     _check_states(game, states, rng)
@@ -94,6 +97,7 @@ class _Answers(NamedTuple):
     legal_actions: _Array  # bool [B, A]
     to_play: _Array  # int8 [B]
     is_over: _Array  # bool [B]
+    is_truncated: _Array  # bool [B]
     returns: _Array  # float32 [B, P]
     observe: _Array  # uint8 [B, C, H, W]
 
@@ -103,6 +107,7 @@ def _ask(game: Game, states: States) -> _Answers:
         game.legal_actions(states),
         game.to_play(states),
         game.is_over(states),
+        game.is_truncated(states),
         game.returns(states),
         game.observe(states),
     )
@@ -138,7 +143,6 @@ def _check_initial_states(game: Game) -> None:
         _require(states.dtype == game.spec.state_dtype, f"dtype {states.dtype}")
         _require_equal(states, game.initial_states(1).repeat(num_games), "rows")
         _require(not game.is_over(states).any(), "a game is over before it began")
-        _require((game.to_play(states) == 0).all(), "player 0 is not to move")
 
 
 def _check_texts(game: Game) -> None:
@@ -189,7 +193,7 @@ def _check_group(game: Game) -> None:
 
 _GAME_CHECKS: dict[str, Callable[[Game], None]] = {
     "spec holds possible facts": _check_spec,
-    "initial_states(B) is B equal rows, none over, player 0 to move": _check_initial_states,
+    "initial_states(B) is B equal rows, none over": _check_initial_states,
     "text_to_action(action_to_text(a)) == a, everything else is refused": _check_texts,
     "symmetries form a group, the identity first; a pass stays": _check_group,
 }
@@ -205,6 +209,7 @@ def _check_shapes(game: Game, states: States, rng: np.random.Generator) -> None:
         legal_actions=np.empty((num, num_actions), np.bool_),
         to_play=np.empty(num, np.int8),
         is_over=np.empty(num, np.bool_),
+        is_truncated=np.empty(num, np.bool_),
         returns=np.empty((num, NUM_PLAYERS), np.float32),
         observe=np.empty((num, *planes), np.uint8),
     )
@@ -230,6 +235,11 @@ def _check_returns(game: Game, states: States, rng: np.random.Generator) -> None
 
 def _check_to_play(game: Game, states: States, rng: np.random.Generator) -> None:
     _require(np.isin(game.to_play(states), (0, 1)).all(), f"{game.to_play(states).tolist()}")
+
+
+def _check_is_truncated(game: Game, states: States, rng: np.random.Generator) -> None:
+    going_on = game.is_truncated(states) & ~game.is_over(states)
+    _require(not going_on.any(), f"a truncated game goes on in rows {np.flatnonzero(going_on)}")
 
 
 def _check_observe(game: Game, states: States, rng: np.random.Generator) -> None:
@@ -337,11 +347,12 @@ _STATE_CHECKS: dict[str, _StateCheck] = {
     "legal_actions(s)[b] is all False if and only if is_over(s)[b]": _check_legal_actions,
     "returns(s)[b] sums to 0, each in [-1, 1], all 0 before the end": _check_returns,
     "to_play(s)[b] is 0 or 1": _check_to_play,
+    "is_truncated(s)[b] only where is_over(s)[b]": _check_is_truncated,
     "observe(s) is 0 or 1 in every cell": _check_observe,
     "row b of an answer depends on row b of the states alone": _check_rows,
     "render(state) is a drawing without a final newline": _check_render,
     "step(s, a) is a new array, row b depends on row b alone, s is unchanged": _check_step,
     "step(s, a) refuses whatever is not a legal action and changes nothing": _check_refusals,
-    "mask, observation, player and result commute with apply_symmetry": _check_symmetric_states,
+    "all answers commute with apply_symmetry": _check_symmetric_states,
     "apply_symmetry(step(s, a)) == step(apply_symmetry(s), image of a)": _check_symmetric_steps,
 }

@@ -73,6 +73,8 @@ class ConnectFour(LineGame):
         """Describes the game."""
         spec = GameSpec(
             name="connect_four",
+            family="connect_four",
+            rules="",
             num_actions=NUM_COLUMNS,
             observation_shape=(NUM_PLANES, NUM_ROWS, NUM_COLUMNS),
             max_moves=NUM_ROWS * NUM_COLUMNS,

@@ -8,11 +8,12 @@ For every game and every reachable batch `s` the following identities hold. `che
 which only a game's own tests can know.
 
     spec.state_dtype          packed, since equal states have equal bytes: callers compare these
-    initial_states(B)         B equal rows, none over, player 0 to move
+    initial_states(B)         B equal rows, none over
     step(s, a)                a new array; takes every legal action, refuses any other
     legal_actions(s)[b]       all False if and only if is_over(s)[b]
     returns(s)[b]             sums to 0, each in [-1, 1]; all 0 while the game is not over
     to_play(s)[b]             0 or 1, in a finished game too; it need not alternate
+    is_truncated(s)[b]        only where is_over(s)[b]
     observe(s)                0 or 1 in every cell, the view of the player to move
     every function of s       row b of the answer depends on row b of the arguments alone, which are
                               left as they are; the answer is the same when asked again
@@ -45,9 +46,15 @@ class Symmetry(NamedTuple):
 
 
 class GameSpec(NamedTuple):
-    """The facts of a game that networks, search and storage need."""
+    """The facts of a game that networks, search and storage need.
+
+    Games of one family differ in nothing but the size of the board: a network that does not depend
+    on the size plays them all. States of one name fit each other, whatever the rules.
+    """
 
     name: str
+    family: str  # the name, where a game has one size only
+    rules: str  # its options as `key=value,...`, "" for a game that has none
     num_actions: int
     observation_shape: tuple[int, int, int]  # C, H, W
     max_moves: int  # no game is longer
@@ -89,15 +96,26 @@ class Game(Protocol):
         ...
 
     def to_play(self, states: States) -> Int8Array:
-        """Returns int8 [B], the id (0 or 1) of the player to move; player 0 moves first."""
+        """Returns int8 [B], the id (0 or 1) of the player to move.
+
+        Player 0 moves first, but in a handicap game.
+        """
         ...
 
     def is_over(self, states: States) -> BoolArray:
         """Returns bool [B], True where the game has ended."""
         ...
 
+    def is_truncated(self, states: States) -> BoolArray:
+        """Returns bool [B], True where a cap on the number of moves ended it, not its rules."""
+        ...
+
     def returns(self, states: States) -> FloatArray:
-        """Returns float32 [B, P], the result by player id: 1 won, -1 lost, 0 drawn or not over."""
+        """Returns float32 [B, P], the result by player id: 1 won, -1 lost, 0 drawn or not over.
+
+        A truncated game has the result that its rules give the position as it stands, where they
+        can tell, else it is drawn.
+        """
         ...
 
     def observe(self, states: States) -> UInt8Array:
@@ -127,6 +145,11 @@ class Game(Protocol):
     def render(self, state: np.void) -> str:
         """Returns a drawing of one state for a terminal, a few lines without a final newline."""
         ...
+
+
+def game_text(spec: GameSpec) -> str:
+    """Returns a game as text, name and rules; `make_game` makes the same game of it."""
+    return f"{spec.name}:{spec.rules}" if spec.rules else spec.name
 
 
 def check_states(game: Game, states: States) -> None:

@@ -193,6 +193,10 @@ class LineGame(abc.ABC):
         over: BoolArray = states["is_over"].copy()
         return over
 
+    def is_truncated(self, states: States) -> BoolArray:
+        """Returns bool [B], all False: a full board ends every game by the rules."""
+        return np.zeros(len(states), np.bool_)
+
     def returns(self, states: States) -> FloatArray:
         """Returns float32 [B, P]: 1 for whoever has a line, -1 for the other; else zeros."""
         results = np.empty((len(states), NUM_PLAYERS), np.float32)

@@ -61,6 +61,8 @@ class TicTacToe(LineGame):
         """Describes the game."""
         spec = GameSpec(
             name="tic_tac_toe",
+            family="tic_tac_toe",
+            rules="",
             num_actions=NUM_CELLS,
             observation_shape=(NUM_PLANES, SIZE, SIZE),
             max_moves=NUM_CELLS,

@@ -85,12 +85,10 @@ class StatesWithGaps(TicTacToe):
         with_spec(self, state_dtype=np.dtype(fields, align=True))
 
 
-@mutant("initial_states")
-class SecondPlayerBegins(TicTacToe):
-    def initial_states(self, num_games):
-        states = super().initial_states(num_games)
-        states["to_play"] = 1
-        return states
+@mutant("is_truncated")
+class TruncatedWhilePlaying(TicTacToe):
+    def is_truncated(self, states):
+        return states["num_moves"] == 2
 
 
 @mutant("initial_states")
@@ -141,7 +139,7 @@ class SymmetryOfWrongSize(ConnectFour):
         with_spec(self, symmetries=mirror_symmetries(6, 6))
 
 
-@mutant("mask, observation, player and result commute")
+@mutant("all answers commute")
 class MarksACorner(TicTacToe):
     def observe(self, states):
         planes = super().observe(states)

@@ -14,6 +14,8 @@ SHAPES = [(3, 6, 7, 7), (17, 5, 4, 21)]  # C, H, W, A
 def make_spec(num_planes=3, height=6, width=7, num_actions=7):
     return GameSpec(
         name="fake",
+        family="fake",
+        rules="",
         num_actions=num_actions,
         observation_shape=(num_planes, height, width),
         max_moves=height * width,

@@ -113,6 +113,8 @@ class ForcedPassGame:
         identity = Symmetry("identity", np.arange(NUM_CELLS), np.arange(NUM_CELLS + 1))
         self._spec = GameSpec(
             name="forced_pass",
+            family="forced_pass",
+            rules="",
             num_actions=NUM_CELLS + 1,
             observation_shape=(3, NUM_ROWS, NUM_COLUMNS),
             max_moves=2 * NUM_CELLS,  # a pass is followed by a stone, so no more passes than stones
@@ -158,6 +160,10 @@ class ForcedPassGame:
     def is_over(self, states: States) -> BoolArray:
         """Returns bool [B], True where the game has ended."""
         return np.array([position_of(state).is_over() for state in states], dtype=np.bool_)
+
+    def is_truncated(self, states: States) -> BoolArray:
+        """Returns bool [B], all False: no game is stopped before its end."""
+        return np.zeros(len(states), dtype=np.bool_)
 
     def returns(self, states: States) -> FloatArray:
         """Returns float32 [B, P], the result by player id, 0 while the game goes on."""
