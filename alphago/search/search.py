@@ -14,8 +14,21 @@ import numpy.typing as npt
 from alphago.errors import EvaluationError, FinishedGameError, check_config, check_count
 from alphago.games.game import Game, check_states
 from alphago.search.formulas import exploration_table
-from alphago.search.tree import LEAF_CHILD, ROOT, allocate_leaves, allocate_trees, state_rows
-from alphago.search.tree_kernels import NO_BAD_ROW, expand_and_back_up, select_leaves
+from alphago.search.tree import (
+    LEAF_CHILD,
+    ROOT,
+    UNVISITED,
+    allocate_leaves,
+    allocate_trees,
+    state_rows,
+)
+from alphago.search.tree_kernels import (
+    NO_BAD_ROW,
+    expand_and_back_up,
+    game_tree,
+    keep_subtree,
+    select_leaves,
+)
 from alphago.types import (
     BoolArray,
     Evaluation,
@@ -166,6 +179,7 @@ class BatchSearch:
         self._states = state_rows(self._node_states, self._leaf_states)
         # Evaluations left, the root's own included; -1: the row was never started.
         self._remaining = np.full(num_rows, -1, np.int32)
+        self._new_index = np.zeros(num_nodes, np.int32)  # scratch of `advance`
         self._noise = np.zeros((num_rows, num_actions), np.float32)
         self._noise_weights = np.zeros(num_rows, np.float32)
         self.num_batches = 0  # calls of the evaluator
@@ -212,6 +226,43 @@ class BatchSearch:
             self._noise_weights[rows] = np.where(
                 root_noise.any(axis=1), self.config.noise_weight, 0.0
             )
+
+    def advance(self, row: int, action: int) -> bool:
+        """Makes the position after an action the root of a row and keeps what was found below it.
+
+        The row is finished then, with the visits that the kept part has; `resume` goes on.
+
+        Returns:
+            False if nothing could be kept, since no simulation tried the action or it ends the
+            game. The row is left as it was; `start` gives it the new position.
+        """
+        trees = self.trees
+        child = trees.children_index[row, ROOT, action] if trees.num_nodes[row] > 0 else UNVISITED
+        if child == UNVISITED or trees.is_over[row, child]:
+            return False
+        keep_subtree(game_tree(trees, row), self._states.nodes[row], int(child), self._new_index)
+        self._remaining[row] = 0
+        return True
+
+    def resume(self, row: int, num_simulations: int) -> None:
+        """Lets a row whose root was evaluated go on for so many further simulations.
+
+        `root_visits(row) + num_simulations` may not exceed the largest budget.
+        """
+        visits = self.root_visits(row)
+        assert visits > 0, "a row that has no root yet is started"
+        assert visits + num_simulations <= self._node_states.shape[1], "budget above capacity"
+        self._remaining[row] = num_simulations
+
+    def stop(self, row: int) -> None:
+        """Gives up the rest of a row's budget; a row without a root must not be stopped."""
+        assert self.root_visits(row) > 0, "a row that has no root yet has no result"
+        self._remaining[row] = 0
+
+    def root_visits(self, row: int) -> int:
+        """Returns the evaluations that went into a row's root, its own included; 0 before it."""
+        is_begun = self.trees.num_nodes[row] > 0
+        return int(self.trees.node_visits[row, ROOT]) if is_begun else 0
 
     def run_simulation(self) -> None:
         """Runs the next simulation of every unfinished row, with one call of the evaluator.

@@ -303,3 +303,57 @@ def expand_and_back_up(
         back_up(game_tree(trees, b), node, value)
         remaining[b] -= 1
     return NO_BAD_ROW
+
+
+@kernel
+def keep_subtree(
+    tree: Tree,
+    states: UInt8Array,
+    new_root: int,
+    new_index: npt.NDArray[np.int32],
+) -> None:
+    """Makes a node the root; it and what is below it move to the front, the rest is dropped.
+
+    A child has a higher number than its parent, so that one pass in ascending order finds every
+    node's parent already moved, and no node is overwritten before its own turn.
+
+    Args:
+        tree: the tree of one game, changed in place.
+        states: uint8 [N, G], the states of its nodes, moved along in place.
+        new_root: the node, not the root.
+        new_index: int32 [N], overwritten: where each node went, UNVISITED where it was dropped.
+    """
+    num_kept = 0
+    for node in range(tree.num_nodes[0]):
+        parent = tree.parents[node]
+        new_index[node] = UNVISITED
+        if node == new_root:
+            new_parent = NO_PARENT
+        elif parent == NO_PARENT or new_index[parent] == UNVISITED:
+            continue
+        else:
+            new_parent = new_index[parent]
+        new_index[node] = num_kept
+        move_node(tree, node, num_kept)
+        copy_bytes(states[node], states[num_kept])
+        tree.parents[num_kept] = new_parent
+        if new_parent != NO_PARENT:
+            tree.children_index[new_parent, tree.action_from_parent[num_kept]] = num_kept
+        num_kept += 1
+    tree.num_nodes[0] = num_kept
+
+
+@kernel
+def move_node(tree: Tree, source: int, target: int) -> None:
+    """Copies all that a tree keeps of one node to the place of another, in place."""
+    tree.node_visits[target] = tree.node_visits[source]
+    tree.node_value_sums[target] = tree.node_value_sums[source]
+    tree.raw_values[target] = tree.raw_values[source]
+    tree.to_play[target] = tree.to_play[source]
+    tree.is_over[target] = tree.is_over[source]
+    tree.action_from_parent[target] = tree.action_from_parent[source]
+    tree.children_index[target] = tree.children_index[source]
+    tree.children_priors[target] = tree.children_priors[source]
+    tree.children_visits[target] = tree.children_visits[source]
+    tree.children_value_sums[target] = tree.children_value_sums[source]
+    tree.legal_actions[target] = tree.legal_actions[source]
