@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
-from alphago.errors import AlphagoError, UnknownGameError
+from alphago.errors import AlphagoError
 
 _NEAREST_CUTOFF = 0.6  # similarity of difflib below which a hint would confuse
 _NUM_NEAREST = 3  # hints of equal standing, at most
@@ -195,19 +195,6 @@ def seed_from(values: Mapping[str, str]) -> int:
         allowed="an integer from 0 to 2^63 - 1",
         check=lambda seed: 0 <= seed < 2**63,
     )
-
-
-def check_game_name(name: str | None) -> None:
-    """Checks that a game of this name is registered; None passes.
-
-    Raises:
-        UnknownGameError: if not.
-    """
-    from alphago.games import GAME_NAMES
-
-    if name is not None and name not in GAME_NAMES:
-        near = hint(name, GAME_NAMES)
-        raise UnknownGameError(f"game: got {name!r}{near}; allowed: {', '.join(GAME_NAMES)}")
 
 
 def one_line(text: object) -> str:

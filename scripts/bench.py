@@ -78,7 +78,7 @@ def measure(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str
         "selfplay_simulations": selfplay.simulations,
         "selfplay_simulations_ratio": selfplay.simulations / network,
     }
-    game = make_game(config.game.name)
+    game = make_game(config.game.text)
     for budget in measurements.SEARCH_SIMULATIONS:
         results[f"search_simulations_{budget}"] = measurements.measure_search(
             game, config.search, budget=budget, seconds=seconds

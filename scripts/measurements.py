@@ -48,7 +48,7 @@ class FreeEvaluator:
 
 def fresh_weights(config: RunConfig) -> Weights:
     """Returns the weights a run starts with."""
-    spec = make_game(config.game.name).spec
+    spec = make_game(config.game.text).spec
     return weights_of(make_network(spec, config.network, seed=config.seed))
 
 
@@ -62,7 +62,7 @@ def random_states(game: Game, *, num_rows: int, seed: int) -> States:
 
 def measure_network(config: RunConfig, *, weights: Weights, seconds: float) -> float:
     """Returns evaluations per second of the bare network at the batch size of self-play."""
-    game = make_game(config.game.name)
+    game = make_game(config.game.text)
     evaluator = NetworkEvaluator(game, config.network, config.evaluator)
     evaluator.load_weights(weights)
     num_rows = config.selfplay.num_games

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scripts.arguments import CommandLineError, check_game_name
+from scripts.arguments import CommandLineError
 
 if TYPE_CHECKING:
     from alphago.games import Game
@@ -17,7 +17,7 @@ def make_players(
 
     Args:
         texts: the players, `KIND_OR_PATH[:key=value,...]`.
-        game_name: the game, None to take it from a run or checkpoint among the players.
+        game_name: the game, `NAME[:key=value,...]`, None to take it from a run or checkpoint among the players.
         seed: of the first player's random choices; each further one takes the next number.
         other_name: the game if nothing else tells it, None if it is open.
 
@@ -29,7 +29,6 @@ def make_players(
     from alphago.games import GAME_NAMES, make_game
     from alphago.players import game_of_player, make_player
 
-    check_game_name(game_name)
     found = game_name or next((name for name in map(game_of_player, texts) if name), None)
     found = found or other_name
     if found is None:

@@ -150,7 +150,7 @@ def prepare(run_config: "RunConfig") -> "RunConfig":
     file = run_config.suite.file
     if file is None:
         return run_config
-    load_suite(make_game(run_config.game.name), file)
+    load_suite(make_game(run_config.game.text), file)
     if not Path(file).is_file():
         return run_config  # the name of a suite that comes with the project
     suite = dataclasses.replace(run_config.suite, file=str(Path(file).absolute()))

@@ -22,7 +22,7 @@ class ActorSetup:
     """Everything an actor needs to begin, as plain data that travels to its process.
 
     Attributes:
-        game: name of the game.
+        game: the game as text, `NAME[:key=value,...]`.
         network: shape of the network.
         evaluator: device, precision and threads of its evaluations.
         search: constants of the search.

@@ -247,10 +247,11 @@ class SelfPlay:
         states = self._game.step(self._states[rows], actions)
         self._states[rows] = states
         records = []
-        returns = self._game.returns(states)
+        returns, truncated = self._game.returns(states), self._game.is_truncated(states)
         for k in np.flatnonzero(self._game.is_over(states)):
             row = int(rows[k])
-            records.append(self._record(self._games[row], returns[k]))
+            game = self._games[row]
+            records.append(self._record(game, returns[k], truncated=bool(truncated[k])))
             self._games[row] = self._begin_game(row)
         self._start_searches(rows)
         return records
@@ -271,12 +272,13 @@ class SelfPlay:
         game.root_values.append(float(result.root_values[k]))
         return action
 
-    def _record(self, game: GameInProgress, returns: FloatArray) -> GameRecord:
+    def _record(self, game: GameInProgress, returns: FloatArray, *, truncated: bool) -> GameRecord:
         """Returns the record of a game that ended with these returns [P]."""
         sizes = [0 if target is None else len(target[0]) for target in game.targets]
         kept = [target for target in game.targets if target is not None]
         return GameRecord(
             game=self._game.spec.name,
+            rules=self._game.spec.rules,
             network_version=game.network_version,
             seed=np.array([self._seed, self._actor, game.index], np.int64),
             actions=np.array(game.actions, np.int16),
@@ -286,5 +288,5 @@ class SelfPlay:
             root_values=np.array(game.root_values, np.float32),
             is_target=np.array([target is not None for target in game.targets], np.bool_),
             returns=returns,
-            truncated=False,
+            truncated=truncated,
         )

@@ -63,7 +63,7 @@ class Checkpoint:
     """What a checkpoint holds.
 
     Attributes:
-        game: name of the game.
+        game: the game, `NAME[:key=value,...]`.
         network: sizes of both networks.
         step: optimiser steps of the run.
         weights: the weights that play.

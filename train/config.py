@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from omegaconf import OmegaConf
 
 from alphago.errors import check_config, check_count
-from alphago.games import GAME_NAMES
+from alphago.games import make_game
 from alphago.network.evaluator import EvaluatorConfig
 from alphago.network.network import NetworkConfig
 from alphago.search import SearchConfig
@@ -21,17 +21,49 @@ LOOPS = ("synchronous", "asynchronous")
 
 @dataclass(kw_only=True)
 class GameConfig:
-    """Which game is learnt.
+    """Which game is learnt, and by which rules.
+
+    All but the name are for Go, and null for the others. Null leaves a rule as the rule set has it.
 
     Attributes:
-        name: a registered game, see `alphago games`.
+        name: a registered game, see `alphago games`; Go boards are named go_WIDTHxHEIGHT.
+        rules: a named rule set: tromp_taylor, chinese, aga, japanese or new_zealand.
+        ko: simple, positional or situational.
+        suicide: whether a chain of several stones may be put to death by its own player.
+        scoring: area or territory.
+        komi: points for White, whole or half (AlphaGo Zero: 7.5).
+        handicap: Black's handicap stones.
+        max_moves: moves after which a game is truncated (AlphaGo Zero on 19x19: 722).
+        planes: history (AlphaGo Zero's 17) or extended (those, liberties, ko and komi).
     """
 
     name: str
+    rules: str | None
+    ko: str | None
+    suicide: bool | None
+    scoring: str | None
+    komi: float | None
+    handicap: int | None
+    max_moves: int | None
+    planes: str | None
 
     def __post_init__(self) -> None:
-        """Checks the values."""
-        check_config("game.name", self.name, self.name in GAME_NAMES, ", ".join(GAME_NAMES))
+        """Checks the values by making the game."""
+        make_game(self.text)
+
+    @property
+    def text(self) -> str:
+        """The game and its options in the form that `make_game` reads."""
+        options = {key: value for key, value in vars(self).items() if key != "name"}
+        parts = [f"{key}={_text(value)}" for key, value in options.items() if value is not None]
+        return f"{self.name}:{','.join(parts)}" if parts else self.name
+
+
+def _text(value: object) -> str:
+    """Returns a value as the text of a game has it: true and false, 7 rather than 7.0."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(kw_only=True)
@@ -134,7 +166,7 @@ class RunConfig:
 def actor_setup(config: RunConfig) -> ActorSetup:
     """Returns the part of a run's configuration that its actors need."""
     return ActorSetup(
-        game=config.game.name,
+        game=config.game.text,
         network=config.network,
         evaluator=config.evaluator,
         search=config.search,

@@ -53,6 +53,7 @@ class PlayTotals:
                 np.mean([len(record.actions) for record in self.records])
             ),
             "selfplay/draws": float(np.mean(results == 0)),
+            "selfplay/truncated": float(np.mean([record.truncated for record in self.records])),
             "selfplay/first_player_score": float(np.mean((results + 1) / 2)),
             "selfplay/batch_fill": self._num_leaves / max(self._num_evaluations, 1),
         }

@@ -12,7 +12,7 @@ import numpy as np
 
 from alphago.errors import CheckpointError
 from alphago.files import CHECKPOINTS_FOLDER, CONFIG_FILE
-from alphago.games import make_game
+from alphago.games import game_text, make_game
 from alphago.network.evaluator import choose_device
 from alphago.types import Weights
 from eval.suites import load_suite
@@ -60,7 +60,7 @@ class Session:
         """Builds everything for a new run; `restore` then takes it to where a checkpoint was."""
         self.config = config
         self.run_dir = run_dir
-        self.game = make_game(config.game.name)
+        self.game = make_game(config.game.text)
         self.setup = actor_setup(config)
         self.store = RecordStore(run_dir / RECORDS_FOLDER, self.game.spec.name)
         self.trainer = Trainer(
@@ -190,7 +190,7 @@ class Session:
         folder = save_checkpoint(
             self.run_dir,
             Checkpoint(
-                game=self.game.spec.name,
+                game=game_text(self.game.spec),
                 network=self.config.network,
                 step=self.trainer.num_steps,
                 weights=self.learner.play_weights(),
@@ -206,7 +206,7 @@ class Session:
             self.run_dir,
             asdict(self.counters)
             | {
-                "game": self.game.spec.name,
+                "game": game_text(self.game.spec),
                 "step": self.trainer.num_steps,
                 "games": self.store.num_games,
                 "checkpoint": folder.name,
@@ -232,7 +232,7 @@ class Session:
     def _check_is_of_this_run(self, checkpoint: Checkpoint) -> None:
         """Raises CheckpointError if a checkpoint is of another game or network than the run."""
         for what, got, here in (
-            ("game", checkpoint.game, self.game.spec.name),
+            ("game", checkpoint.game, game_text(self.game.spec)),
             ("network", checkpoint.network, self.config.network),
         ):
             if got != here:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.errors import RecordError
-from alphago.games.game import Game, GameSpec
+from alphago.games.game import Game, GameSpec, game_text
 from alphago.types import BoolArray, FloatArray, States, UInt8Array, value_for
 from selfplay.records import GameRecord, check_record
 
@@ -27,7 +27,8 @@ def rows_from_records(
     """Replays games and collects their positions.
 
     All games are replayed in lockstep, one batched step per ply. The value target is the result of
-    the game, mixed with the search's own value of the position; a truncated game counts as drawn.
+    the game, mixed with the search's own value of the position; a truncated game counts as what its
+    last position is worth, which is a draw where the rules do not say.
 
     Args:
         game: the rules by which the records were played.
@@ -43,8 +44,9 @@ def rows_from_records(
     """
     for record in records:
         check_record(record)
-        if record.game != game.spec.name:
-            raise RecordError(f"{record}: expected a record of {game.spec.name}")
+        if (record.game, record.rules) != (game.spec.name, game.spec.rules):
+            was = f" by the rules {record.rules}" if record.game == game.spec.name else ""
+            raise RecordError(f"{record}{was}: expected a record of {game_text(game.spec)}")
     lengths = np.array([len(record.actions) for record in records], dtype=np.int64)  # [G]
     results = np.array([record.returns for record in records], dtype=np.float32)  # [G, P]
     is_target = np.zeros((len(records), lengths.max(initial=0)), dtype=np.bool_)  # [G, T]
@@ -123,10 +125,17 @@ def _raise_for(
 
 def _check_results(game: Game, states: States, records: Sequence[GameRecord]) -> None:
     """Raises RecordError if a game does not end as its record says."""
-    over, returns = game.is_over(states), game.returns(states)
-    for record, is_over, result in zip(records, over, returns, strict=True):
-        if is_over == record.truncated:
-            how = "is over, but marked truncated" if is_over else "is not over after its last move"
+    over, truncated = game.is_over(states), game.is_truncated(states)
+    ended = over & ~truncated  # by the rules
+    for record, has_ended, is_over, result in zip(
+        records, ended, over, game.returns(states), strict=True
+    ):
+        if record.truncated and has_ended:
+            raise RecordError(f"{record}: the game is over, but marked truncated")
+        if not (record.truncated or has_ended):
+            how = (
+                "is truncated, but not marked so" if is_over else "is not over after its last move"
+            )
             raise RecordError(f"{record}: the game {how}")
         if not np.array_equal(result, record.returns):
             got, said = result.tolist(), record.returns.tolist()

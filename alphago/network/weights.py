@@ -25,6 +25,8 @@ _MANIFEST_TYPES: dict[str, tuple[type, str]] = {  # by entry, with what is allow
     "step": (int, "an integer"),
     "files": (dict, "the files with their sizes and checksums"),
 }
+# What a manifest written before these options existed does not say of its network.
+_EARLIER_NETWORK: dict[str, Any] = {"pooling_channels": 0, "heads": "fixed"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,7 @@ class NetworkInfo:
     """What a checkpoint says about its network.
 
     Attributes:
-        game: name of the game it plays.
+        game: the game it was trained on, `NAME[:key=value,...]`.
         network: its sizes.
         step: optimiser steps of the run when the checkpoint was written.
     """
@@ -108,7 +110,7 @@ def load_player_network(
     try:
         info = NetworkInfo(
             game=manifest["game"],
-            network=NetworkConfig(**manifest["network"]),
+            network=NetworkConfig(**(_EARLIER_NETWORK | manifest["network"])),
             step=manifest["step"],
         )
         name = f"{which}.safetensors"

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from alphago.errors import ConfigError
-from tests.train.tiny import selfplay_config, tiny_config
+from alphago.errors import AlphagoError, ConfigError
+from tests.train.tiny import game_config, selfplay_config, tiny_config
 
 NAN = math.nan
 
@@ -44,7 +44,6 @@ def test_a_target_is_allowed_with_a_suite() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("game.name", "conect_four"),
         ("suite.every_minutes", 0.0),
         ("suite.num_simulations", 0),
         ("suite.num_simulations", 1_000_001),
@@ -92,3 +91,15 @@ def test_a_minibatch_larger_than_the_window_is_refused_by_both_names() -> None:
 def test_nobody_resigns() -> None:
     # Every game is played to its end, so no threshold can bias the data.
     assert not any("resign" in name for name in vars(selfplay_config()))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("conect_four", {}, "did you mean connect_four"),
+        ("connect_four", {"komi": 5.5}, "connect_four, which has no options"),
+    ],
+)
+def test_a_game_or_rule_that_is_not_there_is_refused(name, options, message) -> None:
+    with pytest.raises(AlphagoError, match=message):
+        game_config(name, **options)

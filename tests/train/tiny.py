@@ -69,6 +69,14 @@ def actor_setup(*, seed: int = 1, game: str = "tic_tac_toe", **changes: object) 
     )
 
 
+def game_config(name: str, **options: object) -> GameConfig:
+    """Returns a game with the rules it has where nothing else is said."""
+    unset = dict.fromkeys(
+        ("rules", "ko", "suicide", "scoring", "komi", "handicap", "max_moves", "planes")
+    )
+    return GameConfig(name=name, **{**unset, **options})
+
+
 def tiny_config(changes: Mapping[str, object] | None = None, /, **top: object) -> RunConfig:
     """Returns a run of iterations of six games.
 
@@ -77,7 +85,7 @@ def tiny_config(changes: Mapping[str, object] | None = None, /, **top: object) -
         top: values of the run itself, such as games=12.
     """
     settings: dict[str, object] = {
-        "game": GameConfig(name="tic_tac_toe"),
+        "game": game_config("tic_tac_toe"),
         "network": NETWORK,
         "search": SEARCH,
         "selfplay": selfplay_config(),
