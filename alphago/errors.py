@@ -71,6 +71,10 @@ class SuiteError(AlphagoError):
     """A file of positions cannot be read."""
 
 
+class SgfError(AlphagoError):
+    """An SGF file cannot be read, is no game of Go, or holds a move that the rules forbid."""
+
+
 class TrainingError(AlphagoError):
     """Learning cannot go on: the loss is not finite, or no self-play actor is left."""
 
