@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 NUM_PLAYERS = 2
+EMPTY = -1  # a cell without a piece; any other holds the id of the piece's player
 MAX_SIMULATIONS = 1_000_000  # of one search, which allocates its whole tree at once
 
 States: TypeAlias = npt.NDArray[np.void]  # [B] rows of the game's structured dtype

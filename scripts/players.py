@@ -17,7 +17,7 @@ def make_players(
 
     Args:
         texts: the players, `KIND_OR_PATH[:key=value,...]`.
-        game_name: the game, `NAME[:key=value,...]`, None to take it from a run or checkpoint among the players.
+        game_name: the game, `NAME[:key=value,...]`; None takes that of a run or checkpoint.
         seed: of the first player's random choices; each further one takes the next number.
         other_name: the game if nothing else tells it, None if it is open.
 

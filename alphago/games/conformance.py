@@ -99,6 +99,7 @@ class _Answers(NamedTuple):
     is_over: _Array  # bool [B]
     is_truncated: _Array  # bool [B]
     returns: _Array  # float32 [B, P]
+    board: _Array  # int8 [B, H, W]
     observe: _Array  # uint8 [B, C, H, W]
 
 
@@ -109,6 +110,7 @@ def _ask(game: Game, states: States) -> _Answers:
         game.is_over(states),
         game.is_truncated(states),
         game.returns(states),
+        game.board(states),
         game.observe(states),
     )
 
@@ -211,6 +213,7 @@ def _check_shapes(game: Game, states: States, rng: np.random.Generator) -> None:
         is_over=np.empty(num, np.bool_),
         is_truncated=np.empty(num, np.bool_),
         returns=np.empty((num, NUM_PLAYERS), np.float32),
+        board=np.empty((num, *planes[1:]), np.int8),
         observe=np.empty((num, *planes), np.uint8),
     )
     for name, got, like in zip(_Answers._fields, _ask(game, states), expected, strict=True):
@@ -324,6 +327,7 @@ def _check_symmetric_states(game: Game, states: States, rng: np.random.Generator
         _require_equal(game.apply_symmetry(images, back), states, f"{symmetry.name} undone")
         expected = answers._replace(
             legal_actions=transform_policies(answers.legal_actions, symmetry),
+            board=transform_observations(answers.board, symmetry),
             observe=transform_observations(answers.observe, symmetry),
         )
         _require_same_answers(_ask(game, images), expected, f"under {symmetry.name}")

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from alphago.games.game import GameSpec
 from alphago.games.line_game import (
-    EMPTY,
     NUM_PLANES,
     STONES,
     LineGame,
@@ -18,7 +17,7 @@ from alphago.games.line_game import (
 )
 from alphago.games.symmetry import mirror_symmetries
 from alphago.kernels import kernel
-from alphago.types import BoolArray, Int8Array, States
+from alphago.types import EMPTY, BoolArray, Int8Array, States
 
 NUM_ROWS = 6
 NUM_COLUMNS = 7

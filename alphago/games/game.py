@@ -118,6 +118,10 @@ class Game(Protocol):
         """
         ...
 
+    def board(self, states: States) -> Int8Array:
+        """Returns int8 [B, H, W], the id of the player whose piece is on a cell, or EMPTY."""
+        ...
+
     def observe(self, states: States) -> UInt8Array:
         """Returns uint8 [B, C, H, W], zeros and ones: the network's input.
 

@@ -14,9 +14,8 @@ from alphago.games.game import GameSpec, Symmetry
 from alphago.games.notation import illegal_action, integer_actions
 from alphago.games.symmetry import transform_observations
 from alphago.kernels import kernel
-from alphago.types import NUM_PLAYERS, BoolArray, FloatArray, Int8Array, States, UInt8Array
+from alphago.types import EMPTY, NUM_PLAYERS, BoolArray, FloatArray, Int8Array, States, UInt8Array
 
-EMPTY = -1  # a cell without a stone
 NO_PLAYER = -1  # the winner of a game that is drawn or goes on
 NUM_PLANES = 3
 STONES = "XO"  # how the stones of player 0 and 1 are drawn
@@ -202,6 +201,11 @@ class LineGame(abc.ABC):
         results = np.empty((len(states), NUM_PLAYERS), np.float32)
         fill_returns_all(states, results)
         return results
+
+    def board(self, states: States) -> Int8Array:
+        """Returns int8 [B, H, W], the player of each stone or EMPTY."""
+        boards: Int8Array = states["board"].copy()
+        return boards
 
     def observe(self, states: States) -> UInt8Array:
         """Returns uint8 [B, 3, H, W]: own stones, the opponent's, whether player 0 is to move."""

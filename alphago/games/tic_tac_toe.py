@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from alphago.games.game import GameSpec
 from alphago.games.line_game import (
-    EMPTY,
     NUM_PLANES,
     STONES,
     LineGame,
@@ -17,7 +16,7 @@ from alphago.games.line_game import (
 )
 from alphago.games.symmetry import board_symmetries
 from alphago.kernels import kernel
-from alphago.types import BoolArray, States
+from alphago.types import EMPTY, BoolArray, States
 
 SIZE = 3  # rows, columns, and stones of a winning line
 NUM_CELLS = SIZE * SIZE

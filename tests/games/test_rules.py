@@ -10,10 +10,10 @@ import pytest
 
 from alphago.errors import IllegalActionError, NotationError, UnknownGameError
 from alphago.games import GAME_NAMES, Game, make_game
-from alphago.games.line_game import EMPTY, completes_line
+from alphago.games.line_game import completes_line
 from alphago.games.notation import parse_moves, replay
 from alphago.games.random_play import random_legal_actions
-from alphago.types import States
+from alphago.types import EMPTY, States
 from tests.games.playthrough import digest, golden_path, playthrough
 from tests.reference.games import NAIVE_GAMES, planes
 

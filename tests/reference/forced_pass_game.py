@@ -174,6 +174,11 @@ class ForcedPassGame:
                 by_player[row] = (position.result(), -position.result())
         return by_player
 
+    def board(self, states: States) -> Int8Array:
+        """Returns int8 [B, 2, 4], the player of each stone or EMPTY."""
+        boards: Int8Array = states["board"].copy()
+        return boards
+
     def observe(self, states: States) -> UInt8Array:
         """Returns uint8 [B, 3, 2, 4]: own stones, the opponent's, all ones if player 0 moves."""
         board = states["board"]

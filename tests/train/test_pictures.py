@@ -46,8 +46,8 @@ def test_stones_keep_their_colour_whoever_is_to_move(moves: list[int]) -> None:
 
 
 def test_a_bar_is_as_high_as_its_probability() -> None:
-    game = make_game("tic_tac_toe")
-    policy, target = np.zeros(9, np.float32), np.zeros(9, np.float32)
+    game = make_game("connect_four")
+    policy, target = np.zeros(7, np.float32), np.zeros(7, np.float32)
     policy[4], target[2] = 1.0, 0.5
     pixels = draw_position(game, game.initial_states(1), policy=policy, target=target)
     grey = (pixels == np.array(GREY)).all(axis=2)
@@ -56,6 +56,21 @@ def test_a_bar_is_as_high_as_its_probability() -> None:
     assert grey.any(axis=1).sum() == pytest.approx(BAR, abs=2)
     assert orange.any(axis=1).sum() == pytest.approx(BAR / 2, abs=2)
     assert np.flatnonzero(grey.any(axis=0)).min() > np.flatnonzero(orange.any(axis=0)).max()
+
+
+def test_a_square_on_a_cell_has_the_area_of_its_probability() -> None:
+    game = make_game("tic_tac_toe")
+    policy, target = np.zeros(9, np.float32), np.zeros(9, np.float32)
+    target[5] = 0.25
+    pixels = draw_position(game, game.initial_states(1), policy=policy, target=target)
+    orange = (pixels == np.array(ORANGE)).all(axis=2)
+    assert orange.any(axis=1).sum() == pytest.approx(CELL / 2, abs=1)
+    assert colour_of_cell(pixels, 1, 2) == ORANGE  # row 1, column 2 is action 5
+    policy[5] = 1.0
+    pixels = draw_position(game, game.initial_states(1), policy=policy, target=target)
+    grey = (pixels == np.array(GREY)).all(axis=2)
+    assert grey.any(axis=1).sum() == pytest.approx(CELL, abs=1)
+    assert colour_of_cell(pixels, 1, 2) == ORANGE  # an outline leaves the search's square
 
 
 def test_pictures_stay_wide_enough_for_many_actions() -> None:
