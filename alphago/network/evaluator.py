@@ -11,7 +11,8 @@ from torch.nn import functional
 
 from alphago.errors import ConfigError, check_config, check_count
 from alphago.games.game import Game
-from alphago.network.inference import FoldedNetwork, best_convolution
+from alphago.network.convolution import best_convolution
+from alphago.network.inference import FoldedNetwork, Target
 from alphago.network.network import NetworkConfig, load_weights, make_network
 from alphago.types import Evaluation, States, UInt8Array, Weights
 
@@ -85,15 +86,15 @@ class NetworkEvaluator:
             CheckpointError: if the weights do not fit, see `alphago.network.load_weights`.
         """
         load_weights(self._module, weights)
-        # Inference mode from here on: tensors created outside of it are slower to call with.
+        target = Target(
+            board_shape=self._game.spec.observation_shape[1:],
+            device=self.device,
+            dtype=torch.bfloat16 if self.precision == "bf16" else torch.float32,
+            convolution=best_convolution(self.device),
+        )
+        # Tensors created outside of inference mode are slower to call with.
         with torch.inference_mode():
-            self._folded = FoldedNetwork(
-                self._module,
-                board_shape=self._game.spec.observation_shape[1:],
-                device=self.device,
-                dtype=torch.bfloat16 if self.precision == "bf16" else torch.float32,
-                convolution=best_convolution(self.device),
-            )
+            self._folded = FoldedNetwork(self._module, target)
 
     def evaluate(self, states: States) -> Evaluation:
         """Evaluates states, see `alphago.types.Evaluator`."""

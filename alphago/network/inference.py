@@ -1,147 +1,106 @@
 """`FoldedNetwork`: a frozen copy of a network in the form that is fastest to evaluate.
 
 In evaluation mode batch norm is a fixed scale and shift, so it is multiplied into the convolution
-before it. What remains is a chain of convolutions, each followed by a ReLU and some also by a sum.
-On an x86 CPU these run as one oneDNN call each (the calls that torch's own compiler emits),
-elsewhere as ordinary torch functions. README.md holds the measurements that led here.
+before it. What remains is a chain of convolutions, each followed by a ReLU and some also by a sum;
+the bias that global pooling gives every cell is such a sum as well. README.md holds the
+measurements that led here.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from alphago.network.network import PolicyValueNet, ResidualBlock
+from alphago.network.blocks import (
+    PoolingBlock,
+    ResidualBlock,
+    mean_factors,
+    width_scale,
+)
+from alphago.network.convolution import Convolution, OneDnnConvolution, PlainConvolution
+from alphago.network.heads import (
+    FixedPolicyHead,
+    FixedValueHead,
+    PooledPolicyHead,
+    PooledValueHead,
+)
+from alphago.network.network import PolicyValueNet
 
-TYPICAL_BATCH = 64  # oneDNN lays the weights out for this batch; other sizes work as well
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What a network is folded for.
+
+    Attributes:
+        board_shape: H, W.
+        device: where to evaluate.
+        dtype: float32 or bfloat16, of the convolutions. The linear layers are always float32: they
+            cost next to nothing, and bfloat16 has only 8 bits for a value.
+        convolution: how to convolve, see `best_convolution`.
+    """
+
+    board_shape: tuple[int, int]
+    device: torch.device
+    dtype: torch.dtype
+    convolution: type[PlainConvolution] | type[OneDnnConvolution]
+
+    def make_convolution(self, weight: Tensor, bias: Tensor) -> Convolution:
+        """Brings weight [out, in, k, k] and bias [out] here."""
+        weight, bias = weight.to(self.device, self.dtype), bias.to(self.device, self.dtype)
+        return self.convolution(weight, bias, board_shape=self.board_shape)
+
+    def copy(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        """Copies a linear layer here, without gradients."""
+        return weight.detach().to(self.device, copy=True), bias.detach().to(self.device, copy=True)
 
 
-class Convolution(Protocol):
-    """A convolution of stride 1 that keeps the board's shape, with its ReLU."""
+class FoldedBlock(Protocol):
+    """A block of the trunk."""
 
-    def relu(self, planes: Tensor) -> Tensor:
-        """Convolves [B, in, H, W] into a new [B, out, H, W] without its negative numbers."""
+    def __call__(self, planes: Tensor) -> Tensor:
+        """Maps [B, channels, H, W] to the same shape; `planes` may be overwritten."""
         ...
 
-    def add_relu(self, planes: Tensor, residual: Tensor) -> Tensor:
-        """Adds `residual` before the ReLU; `residual` may be overwritten."""
+
+class FoldedHead(Protocol):
+    """A head. The features of all heads come from one convolution, since all read the same planes.
+
+    Attributes:
+        features: float32 weight [out, in, 1, 1] and bias [out] of this head's part of it.
+    """
+
+    features: tuple[Tensor, Tensor]
+
+    def __call__(self, planes: Tensor, features: Tensor) -> Tensor:
+        """Evaluates a batch.
+
+        Args:
+            planes: [B, channels, H, W], the trunk's; left as they are.
+            features: float32 [B, out, H, W], without negative numbers.
+
+        Returns:
+            float32 [B, outputs].
+        """
         ...
-
-
-class PlainConvolution:
-    """A `Convolution` made of ordinary torch functions, for any device."""
-
-    def __init__(self, weight: Tensor, bias: Tensor, *, board_shape: tuple[int, int]) -> None:
-        """Keeps weight [out, in, k, k] and bias [out]; they tell device and dtype."""
-        del board_shape  # only oneDNN wants to know
-        self._weight = weight.contiguous(memory_format=torch.channels_last)
-        self._bias = bias
-        self._padding = weight.shape[-1] // 2
-
-    def relu(self, planes: Tensor) -> Tensor:
-        """See `Convolution.relu`."""
-        return self._convolve(planes).relu_()
-
-    def add_relu(self, planes: Tensor, residual: Tensor) -> Tensor:
-        """See `Convolution.add_relu`."""
-        return self._convolve(planes).add_(residual).relu_()
-
-    def _convolve(self, planes: Tensor) -> Tensor:
-        return functional.conv2d(planes, self._weight, self._bias, padding=self._padding)
-
-
-class OneDnnConvolution:
-    """A `Convolution` in one oneDNN call that applies bias, sum and ReLU to each result at once."""
-
-    def __init__(self, weight: Tensor, bias: Tensor, *, board_shape: tuple[int, int]) -> None:
-        """Lays weight [out, in, k, k] out for boards of shape [H, W]; bias [out], same dtype."""
-        padding = weight.shape[-1] // 2
-        input_shape = [TYPICAL_BATCH, weight.shape[1], *board_shape]
-        ops = torch.ops.mkldnn
-        self._relu_op = ops._convolution_pointwise.default
-        self._add_relu_op = ops._convolution_pointwise_.binary
-        self._weight = ops._reorder_convolution_weight(
-            weight.contiguous(memory_format=torch.channels_last),
-            [padding, padding],
-            [1, 1],
-            [1, 1],
-            1,
-            input_shape,
-        )
-        self._bias = bias
-        stride, dilation, groups = [1, 1], [1, 1], 1
-        self._geometry = ([padding, padding], stride, dilation, groups)
-
-    def relu(self, planes: Tensor) -> Tensor:
-        """See `Convolution.relu`."""
-        result: Tensor = self._relu_op(
-            planes, self._weight, self._bias, *self._geometry, "relu", [], ""
-        )
-        return result
-
-    def add_relu(self, planes: Tensor, residual: Tensor) -> Tensor:
-        """See `Convolution.add_relu`; writes into `residual`."""
-        result: Tensor = self._add_relu_op(
-            residual, planes, self._weight, self._bias, *self._geometry, "add", 1.0, "relu", [], ""
-        )
-        return result
-
-
-def best_convolution(device: torch.device) -> type[PlainConvolution] | type[OneDnnConvolution]:
-    """Returns the fastest `Convolution`: oneDNN on an x86 CPU, plain torch elsewhere."""
-    is_x86 = torch.cpu._is_avx2_supported()  # false on every other processor
-    has_onednn: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    if device.type == "cpu" and is_x86 and has_onednn:
-        return OneDnnConvolution
-    return PlainConvolution
 
 
 class FoldedNetwork:
     """A frozen copy of a `PolicyValueNet` in evaluation mode. Shares no memory with it."""
 
-    def __init__(
-        self,
-        network: PolicyValueNet,
-        *,
-        board_shape: tuple[int, int],
-        device: torch.device,
-        dtype: torch.dtype,
-        convolution: type[PlainConvolution] | type[OneDnnConvolution],
-    ) -> None:
-        """Folds the network.
-
-        Args:
-            network: left as it is, whatever its mode.
-            board_shape: H, W.
-            device: where to evaluate.
-            dtype: float32 or bfloat16, of the convolutions. The heads' linear layers are always
-                float32: they cost next to nothing, and bfloat16 has only 8 bits for a value.
-            convolution: how to convolve, see `best_convolution`.
-        """
-
-        def convert(weight: Tensor, bias: Tensor) -> Convolution:
-            weight, bias = weight.to(device, dtype), bias.to(device, dtype)
-            return convolution(weight, bias, board_shape=board_shape)
-
-        def copy_linear(linear: nn.Linear) -> tuple[Tensor, Tensor]:
-            weight, bias = linear.weight.detach(), linear.bias.detach()
-            return weight.to(device, copy=True), bias.to(device, copy=True)
-
-        policy, value = network.policy_head, network.value_head
-        self._device, self._dtype = device, dtype
-        self._stem = convert(*fold(network.stem, network.stem_norm))
-        self._blocks: list[tuple[Convolution, Convolution]] = []
-        for block in network.blocks:
-            assert isinstance(block, ResidualBlock)
-            first, second = fold(block.conv1, block.norm1), fold(block.conv2, block.norm2)
-            self._blocks.append((convert(*first), convert(*second)))
-        # Both heads read the same planes: one convolution computes their channels together.
-        heads = zip(fold(policy.conv, policy.norm), fold(value.conv, value.norm), strict=True)
-        self._heads = convert(*(torch.cat(pair) for pair in heads))
-        self._policy_channels = policy.conv.out_channels
-        self._policy_logits = copy_linear(policy.logits)
-        self._value_hidden, self._value = copy_linear(value.hidden), copy_linear(value.value)
+    def __init__(self, network: PolicyValueNet, target: Target) -> None:
+        """Folds the network, which is left as it is, whatever its mode."""
+        self._target = target
+        self._stem = target.make_convolution(*fold(network.stem, network.stem_norm))
+        self._blocks = [fold_block(block, target) for block in network.blocks]
+        self._heads = [
+            fold_head(network.policy_head, target),
+            fold_head(network.value_head, target),
+        ]
+        parts = zip(*(head.features for head in self._heads), strict=True)
+        self._features = target.make_convolution(*(torch.cat(part) for part in parts))
+        self._num_features = [len(head.features[1]) for head in self._heads]
 
     def __call__(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Evaluates a batch; call it in inference mode.
@@ -153,17 +112,173 @@ class FoldedNetwork:
             float32 logits [B, A] and values [B] on the same device, see `PolicyValueNet`.
         """
         planes = observations.to(
-            self._device, self._dtype, non_blocking=True, memory_format=torch.channels_last
+            self._target.device,
+            self._target.dtype,
+            non_blocking=True,
+            memory_format=torch.channels_last,
         )
         planes = self._stem.relu(planes)
-        for first, second in self._blocks:
-            planes = second.add_relu(first.relu(planes), planes)
-        features = self._heads.relu(planes).float()
-        policy_features = features[:, : self._policy_channels].flatten(1)
-        value_features = features[:, self._policy_channels :].flatten(1)
-        hidden = functional.linear(value_features, *self._value_hidden).relu_()
-        value = torch.tanh(functional.linear(hidden, *self._value)).squeeze(1)
-        return functional.linear(policy_features, *self._policy_logits), value
+        for block in self._blocks:
+            planes = block(planes)
+        features = torch.split(self._features.relu(planes).float(), self._num_features, dim=1)
+        logits, value = (
+            head(planes, part) for head, part in zip(self._heads, features, strict=True)
+        )
+        return logits, value.squeeze(1)
+
+
+class _FoldedResidualBlock:
+    """A `FoldedBlock`."""
+
+    def __init__(self, block: ResidualBlock, target: Target) -> None:
+        self._first = target.make_convolution(*fold(block.conv1, block.norm1))
+        self._second = target.make_convolution(*fold(block.conv2, block.norm2))
+
+    def __call__(self, planes: Tensor) -> Tensor:
+        return self._second.add_relu(self._first.relu(planes), planes)
+
+
+class _FoldedPoolingBlock:
+    """A `FoldedBlock`."""
+
+    def __init__(self, block: PoolingBlock, target: Target) -> None:
+        self._pooled = target.make_convolution(*fold(block.pooling.conv, block.pooling.norm))
+        self._first = _BiasedConvolution(block.conv1, block.norm1, bias=block.bias, target=target)
+        self._second = target.make_convolution(*fold(block.conv2, block.norm2))
+
+    def __call__(self, planes: Tensor) -> Tensor:
+        pooled = mean_and_max(self._pooled.relu(planes).float())
+        return self._second.add_relu(self._first.relu(planes, pooled), planes)
+
+
+class _BiasedConvolution:
+    """A convolution with batch norm whose result gets a bias from pooled features before that."""
+
+    def __init__(
+        self, conv: nn.Conv2d, norm: nn.BatchNorm2d, *, bias: nn.Linear, target: Target
+    ) -> None:
+        self._convolution = target.make_convolution(*fold(conv, norm))
+        weight = merge_pooled(bias.weight, target.board_shape) * scale_of(norm)[:, None]
+        self._bias_weight = weight.to(target.device, torch.float32)
+        self._target = target
+
+    def relu(self, planes: Tensor, pooled: Tensor) -> Tensor:
+        """Maps [B, in, H, W] and features of `mean_and_max` to a new [B, out, H, W]."""
+        bias = functional.linear(pooled, self._bias_weight).to(self._target.dtype)
+        # Spread over the board and summed within the convolution's own call: adding it to the
+        # result would be two more passes, the first of which is slow as torch broadcasts.
+        height, width = self._target.board_shape
+        spread = bias[:, :, None, None].expand(-1, -1, height, width)
+        spread = spread.contiguous(memory_format=torch.channels_last)
+        return self._convolution.add_relu(planes, spread)
+
+
+class _FoldedFixedPolicy:
+    """A `FoldedHead`."""
+
+    def __init__(self, head: FixedPolicyHead, target: Target) -> None:
+        self.features = fold(head.conv, head.norm)
+        self._logits = target.copy(head.logits.weight, head.logits.bias)
+
+    def __call__(self, planes: Tensor, features: Tensor) -> Tensor:
+        return functional.linear(features.flatten(1), *self._logits)
+
+
+class _FoldedPooledPolicy:
+    """A `FoldedHead`."""
+
+    def __init__(self, head: PooledPolicyHead, target: Target) -> None:
+        self.features = fold(head.pooling.conv, head.pooling.norm)
+        self._cells = _BiasedConvolution(head.conv, head.norm, bias=head.bias, target=target)
+        self._logit = target.copy(head.logits.weight, head.logits.bias)
+        self._pass_logit: tuple[Tensor, Tensor] | None = None
+        if head.pass_logit is not None:
+            weight = merge_pooled(head.pass_logit.weight, target.board_shape)
+            self._pass_logit = target.copy(weight, head.pass_logit.bias)
+
+    def __call__(self, planes: Tensor, features: Tensor) -> Tensor:
+        pooled = mean_and_max(features)
+        cells = self._cells.relu(planes, pooled).float().permute(0, 2, 3, 1)
+        logits = functional.linear(cells, *self._logit).flatten(1)
+        if self._pass_logit is None:
+            return logits
+        return torch.cat([logits, functional.linear(pooled, *self._pass_logit)], dim=1)
+
+
+class _FoldedFixedValue:
+    """A `FoldedHead`."""
+
+    def __init__(self, head: FixedValueHead, target: Target) -> None:
+        self.features = fold(head.conv, head.norm)
+        self._hidden = target.copy(head.hidden.weight, head.hidden.bias)
+        self._value = target.copy(head.value.weight, head.value.bias)
+
+    def __call__(self, planes: Tensor, features: Tensor) -> Tensor:
+        hidden = functional.linear(features.flatten(1), *self._hidden).relu_()
+        return functional.linear(hidden, *self._value).tanh_()
+
+
+class _FoldedPooledValue:
+    """A `FoldedHead`."""
+
+    def __init__(self, head: PooledValueHead, target: Target) -> None:
+        self.features = fold(head.conv, head.norm)
+        weight = merge_means(head.hidden.weight, target.board_shape)
+        self._hidden = target.copy(weight, head.hidden.bias)
+        self._value = target.copy(head.value.weight, head.value.bias)
+
+    def __call__(self, planes: Tensor, features: Tensor) -> Tensor:
+        hidden = functional.linear(features.mean(dim=(2, 3)), *self._hidden).relu_()
+        return functional.linear(hidden, *self._value).tanh_()
+
+
+def fold_block(block: nn.Module, target: Target) -> FoldedBlock:
+    """Folds one block of the trunk."""
+    if isinstance(block, PoolingBlock):
+        return _FoldedPoolingBlock(block, target)
+    assert isinstance(block, ResidualBlock), f"no folded form of {type(block).__name__}"
+    return _FoldedResidualBlock(block, target)
+
+
+def fold_head(head: nn.Module, target: Target) -> FoldedHead:
+    """Folds one head."""
+    if isinstance(head, FixedPolicyHead):
+        return _FoldedFixedPolicy(head, target)
+    if isinstance(head, PooledPolicyHead):
+        return _FoldedPooledPolicy(head, target)
+    if isinstance(head, FixedValueHead):
+        return _FoldedFixedValue(head, target)
+    assert isinstance(head, PooledValueHead), f"no folded form of {type(head).__name__}"
+    return _FoldedPooledValue(head, target)
+
+
+def mean_and_max(features: Tensor) -> Tensor:
+    """Maps float32 [B, channels, H, W] to [B, 2 * channels].
+
+    Those are `pool_mean_and_max` without the mean times width: on one size of the board that is the
+    mean times a constant, which `merge_pooled` brings into the weights.
+    """
+    # On a CPU pooling over the whole board is seven times faster than `amax`.
+    maximum = functional.max_pool2d(features, features.shape[2:]).flatten(1)
+    return torch.cat([features.mean(dim=(2, 3)), maximum], dim=1)
+
+
+def merge_pooled(weight: Tensor, board_shape: tuple[int, int]) -> Tensor:
+    """Turns a weight [out, 3 * channels] for `pool_mean_and_max` into one for `mean_and_max`."""
+    mean, scaled, maximum = weight.detach().chunk(3, dim=1)
+    return torch.cat([mean + scaled * width_scale(*board_shape), maximum], dim=1)
+
+
+def merge_means(weight: Tensor, board_shape: tuple[int, int]) -> Tensor:
+    """Turns a weight [out, 3 * channels] for `pool_means` into one [out, channels] for the mean."""
+    parts = zip(weight.detach().chunk(3, dim=1), mean_factors(*board_shape), strict=True)
+    return torch.stack([part * factor for part, factor in parts]).sum(dim=0)
+
+
+def scale_of(norm: nn.BatchNorm2d) -> Tensor:
+    """Returns what a batch norm multiplies its input by in evaluation mode, float64 [channels]."""
+    assert norm.running_var is not None, "batch norm without statistics"
+    return norm.weight.detach().double() / torch.sqrt(norm.running_var.double() + norm.eps)
 
 
 def fold(conv: nn.Conv2d, norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
@@ -172,11 +287,9 @@ def fold(conv: nn.Conv2d, norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
     Returns:
         New float32 weight [out, in, k, k] and bias [out], without gradients.
     """
-    assert norm.running_mean is not None and norm.running_var is not None, (
-        "batch norm without statistics"
-    )
+    assert norm.running_mean is not None, "batch norm without statistics"
     with torch.no_grad():
-        scale = norm.weight.double() / torch.sqrt(norm.running_var.double() + norm.eps)
+        scale = scale_of(norm)
         weight = conv.weight.double() * scale[:, None, None, None]
         bias = norm.bias.double() - norm.running_mean.double() * scale
         return weight.float(), bias.float()

@@ -1,8 +1,8 @@
-"""The residual policy-value network of AlphaGo Zero, and its weights as plain arrays.
+"""The residual policy-value network, and its weights as plain arrays.
 
 A stem and residual blocks keep the shape of the board; two heads turn it into one logit per action
 and one value. The board need not be square and the game need not have a pass: all sizes come from
-the `GameSpec`.
+the `GameSpec`. `blocks.py` and `heads.py` hold the parts.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from alphago.errors import CheckpointError, check_count
+from alphago.errors import CheckpointError, check_config, check_count
 from alphago.games.game import GameSpec
+from alphago.network.blocks import PoolingBlock, ResidualBlock
+from alphago.network.heads import (
+    FixedPolicyHead,
+    FixedValueHead,
+    PooledPolicyHead,
+    PooledValueHead,
+)
 from alphago.types import Weights
 
+HEADS = ("fixed", "pooled")
+# Every second block pools, the first never: KataGo's networks of 6 and 10 blocks do much the same.
+POOLING_EVERY = 2
 FINAL_LAYER_STD = 0.01  # first priors are close to uniform and first values close to 0
 # Put before every name by torch.compile and by data parallel wrappers.
 WRAPPER_PREFIXES = ("_orig_mod.", "module.")
@@ -26,93 +36,67 @@ class NetworkConfig:
     """The sizes of a network.
 
     Attributes:
-        num_blocks: residual blocks of two convolutions (paper: 19 or 39).
-        num_channels: channels of the stem and of every block (paper: 256).
-        policy_channels: channels of the policy head's 1x1 convolution (paper: 2).
-        value_channels: channels of the value head's 1x1 convolution (paper: 1).
-        value_hidden: units of the value head's hidden layer (paper: 256).
+        num_blocks: residual blocks of two convolutions (AlphaGo Zero: 19 or 39).
+        num_channels: channels of the stem and of every block (AlphaGo Zero: 256).
+        pooling_channels: how many of them every second block pools over the whole board into a bias
+            of the others (KataGo: a quarter to a third); 0 for none (AlphaGo Zero).
+        heads: "fixed", fully connected and of one board size (AlphaGo Zero), or "pooled", with
+            global pooling and for every board size (KataGo).
+        policy_channels: channels of the policy head's 1x1 convolution (AlphaGo Zero: 2). Pooled
+            heads pool as many again (KataGo's network of 6 blocks: 32).
+        value_channels: channels of the value head's 1x1 convolution (AlphaGo Zero: 1; KataGo's
+            network of 6 blocks: 32).
+        value_hidden: units of the value head's hidden layer (AlphaGo Zero: 256).
     """
 
     num_blocks: int
     num_channels: int
+    pooling_channels: int
+    heads: str
     policy_channels: int
     value_channels: int
     value_hidden: int
 
     def __post_init__(self) -> None:
         """Checks the sizes."""
-        for name, size in vars(self).items():
-            check_count(f"network.{name}", size, at_least=1)
-
-
-class ResidualBlock(nn.Module):
-    """Two 3x3 convolutions with batch norm around which the input is added again."""
-
-    def __init__(self, num_channels: int) -> None:
-        """Creates the layers with fresh weights."""
-        super().__init__()
-        self.conv1 = nn.Conv2d(num_channels, num_channels, kernel_size=3, padding=1, bias=False)
-        self.norm1 = nn.BatchNorm2d(num_channels)
-        self.conv2 = nn.Conv2d(num_channels, num_channels, kernel_size=3, padding=1, bias=False)
-        self.norm2 = nn.BatchNorm2d(num_channels)
-
-    def forward(self, planes: Tensor) -> Tensor:
-        """Maps [B, channels, H, W] to the same shape."""
-        hidden = functional.relu(self.norm1(self.conv1(planes)))
-        return functional.relu(planes + self.norm2(self.conv2(hidden)))
-
-
-class PolicyHead(nn.Module):
-    """A 1x1 convolution with batch norm, then one logit per action."""
-
-    def __init__(self, spec: GameSpec, config: NetworkConfig) -> None:
-        """Creates the layers with fresh weights."""
-        super().__init__()
-        _, height, width = spec.observation_shape
-        self.conv = nn.Conv2d(
-            config.num_channels, config.policy_channels, kernel_size=1, bias=False
+        for name in (
+            "num_blocks",
+            "num_channels",
+            "policy_channels",
+            "value_channels",
+            "value_hidden",
+        ):
+            check_count(f"network.{name}", getattr(self, name), at_least=1)
+        check_count(
+            "network.pooling_channels",
+            self.pooling_channels,
+            at_least=0,
+            at_most=self.num_channels - 1,
         )
-        self.norm = nn.BatchNorm2d(config.policy_channels)
-        self.logits = nn.Linear(config.policy_channels * height * width, spec.num_actions)
+        check_config("network.heads", self.heads, self.heads in HEADS, ", ".join(HEADS))
 
-    def forward(self, planes: Tensor) -> Tensor:
-        """Maps [B, channels, H, W] to logits [B, A]."""
-        logits: Tensor = self.logits(functional.relu(self.norm(self.conv(planes))).flatten(1))
-        return logits
-
-
-class ValueHead(nn.Module):
-    """A 1x1 convolution with batch norm, a hidden layer, then one number in [-1, 1]."""
-
-    def __init__(self, spec: GameSpec, config: NetworkConfig) -> None:
-        """Creates the layers with fresh weights."""
-        super().__init__()
-        _, height, width = spec.observation_shape
-        self.conv = nn.Conv2d(config.num_channels, config.value_channels, kernel_size=1, bias=False)
-        self.norm = nn.BatchNorm2d(config.value_channels)
-        self.hidden = nn.Linear(config.value_channels * height * width, config.value_hidden)
-        self.value = nn.Linear(config.value_hidden, 1)
-
-    def forward(self, planes: Tensor) -> Tensor:
-        """Maps [B, channels, H, W] to values [B], the view of the player to move."""
-        hidden = functional.relu(self.norm(self.conv(planes))).flatten(1)
-        return torch.tanh(self.value(functional.relu(self.hidden(hidden)))).squeeze(1)
+    @property
+    def fits_every_size(self) -> bool:
+        """Whether the same weights serve every size of the board."""
+        return self.heads == "pooled"
 
 
 class PolicyValueNet(nn.Module):
     """Stem, residual blocks and two heads (AlphaGo Zero, Methods, "Neural network")."""
 
     def __init__(self, spec: GameSpec, config: NetworkConfig) -> None:
-        """Draws fresh weights from torch's global generator (`make_network` takes a seed)."""
+        """Draws fresh weights from torch's global generator (`make_network` takes a seed).
+
+        Raises:
+            ConfigError: if pooled heads do not suit the game's actions.
+        """
         super().__init__()
         num_planes = spec.observation_shape[0]
         self.stem = nn.Conv2d(num_planes, config.num_channels, kernel_size=3, padding=1, bias=False)
         self.stem_norm = nn.BatchNorm2d(config.num_channels)
-        self.blocks = nn.ModuleList(
-            ResidualBlock(config.num_channels) for _ in range(config.num_blocks)
-        )
-        self.policy_head = PolicyHead(spec, config)
-        self.value_head = ValueHead(spec, config)
+        self.blocks = nn.ModuleList(_make_block(config, i) for i in range(config.num_blocks))
+        self.policy_head = _make_policy_head(spec, config)
+        self.value_head = _make_value_head(spec, config)
         self._initialise()
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
@@ -138,13 +122,34 @@ class PolicyValueNet(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-            elif isinstance(module, ResidualBlock):
+            elif isinstance(module, ResidualBlock | PoolingBlock):
                 nn.init.zeros_(module.norm2.weight)
         nn.init.kaiming_normal_(self.value_head.hidden.weight, nonlinearity="relu")
         nn.init.zeros_(self.value_head.hidden.bias)
-        for final in (self.policy_head.logits, self.value_head.value):
+        for final in (*self.policy_head.final_layers(), self.value_head.value):
             nn.init.normal_(final.weight, std=FINAL_LAYER_STD)
             nn.init.zeros_(final.bias)
+
+
+def _make_block(config: NetworkConfig, index: int) -> ResidualBlock | PoolingBlock:
+    if config.pooling_channels == 0 or (index + 1) % POOLING_EVERY:
+        return ResidualBlock(config.num_channels)
+    return PoolingBlock(config.num_channels, pooling_channels=config.pooling_channels)
+
+
+def _make_policy_head(spec: GameSpec, config: NetworkConfig) -> FixedPolicyHead | PooledPolicyHead:
+    head = FixedPolicyHead if config.heads == "fixed" else PooledPolicyHead
+    return head(spec, num_inputs=config.num_channels, num_channels=config.policy_channels)
+
+
+def _make_value_head(spec: GameSpec, config: NetworkConfig) -> FixedValueHead | PooledValueHead:
+    head = FixedValueHead if config.heads == "fixed" else PooledValueHead
+    return head(
+        spec,
+        num_inputs=config.num_channels,
+        num_channels=config.value_channels,
+        num_hidden=config.value_hidden,
+    )
 
 
 def make_network(spec: GameSpec, config: NetworkConfig, *, seed: int) -> PolicyValueNet:

@@ -9,6 +9,15 @@ from alphago.network import EvaluatorConfig, NetworkConfig, PolicyValueNet, make
 
 STATE = np.dtype([("seed", np.int64)])
 SHAPES = [(3, 6, 7, 7), (17, 5, 4, 21)]  # C, H, W, A
+# Of games that pooled heads can play, with and without a pass.
+CELL_SHAPES = [(17, 5, 4, 21), (3, 3, 3, 9), (2, 1, 1, 2), (17, 9, 9, 82)]
+# What may differ between networks of one size.
+KINDS = {
+    "plain": {"pooling_channels": 0, "heads": "fixed"},
+    "pooling blocks": {"pooling_channels": 4, "heads": "fixed"},
+    "pooled heads": {"pooling_channels": 0, "heads": "pooled"},
+    "both": {"pooling_channels": 4, "heads": "pooled"},
+}
 
 
 def make_spec(num_planes=3, height=6, width=7, num_actions=7):
@@ -20,7 +29,7 @@ def make_spec(num_planes=3, height=6, width=7, num_actions=7):
         observation_shape=(num_planes, height, width),
         max_moves=height * width,
         state_dtype=STATE,
-        pass_action=None,
+        pass_action=height * width if num_actions == height * width + 1 else None,
         symmetries=(),
     )
 
@@ -50,6 +59,8 @@ def make_config(**changes):
     sizes = {
         "num_blocks": 2,
         "num_channels": 16,
+        "pooling_channels": 0,
+        "heads": "fixed",
         "policy_channels": 2,
         "value_channels": 1,
         "value_hidden": 8,
@@ -76,6 +87,6 @@ def make_trained(spec, config, *, seed) -> PolicyValueNet:
                 module.running_var.uniform_(0.5, 2.0, generator=generator)
                 module.weight.uniform_(0.5, 1.5, generator=generator)
                 module.bias.normal_(0.0, 0.3, generator=generator)
-        network.policy_head.logits.weight.mul_(20)
-        network.value_head.value.weight.mul_(20)
+        for final in (*network.policy_head.final_layers(), network.value_head.value):
+            final.weight.mul_(20)
     return network

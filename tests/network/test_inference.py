@@ -2,13 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from alphago.network.inference import (
-    FoldedNetwork,
-    OneDnnConvolution,
-    PlainConvolution,
-    best_convolution,
-    fold,
-)
+from alphago.network.convolution import OneDnnConvolution, PlainConvolution, best_convolution
+from alphago.network.inference import FoldedNetwork, Target, fold
 from tests.network.fake_game import (
     SHAPES,
     make_config,
@@ -24,13 +19,10 @@ CONVOLUTIONS = [PlainConvolution] + [OneDnnConvolution] * (
 
 
 def make_folded(network, spec, *, dtype, convolution):
-    return FoldedNetwork(
-        network,
-        board_shape=spec.observation_shape[1:],
-        device=CPU,
-        dtype=dtype,
-        convolution=convolution,
+    target = Target(
+        board_shape=spec.observation_shape[1:], device=CPU, dtype=dtype, convolution=convolution
     )
+    return FoldedNetwork(network, target)
 
 
 def test_fold_by_hand():

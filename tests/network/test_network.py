@@ -141,8 +141,22 @@ def test_weights_of_quite_another_network_are_refused_in_one_short_line():
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("name", list(vars(make_config())))
+@pytest.mark.parametrize("name", sorted(vars(make_config()).keys() - {"heads"}))
 @pytest.mark.parametrize("size", [0, -1, 2.5, True, "2"])
 def test_a_size_that_makes_no_sense_is_refused_by_name(name, size):
+    if (name, size) == ("pooling_channels", 0):
+        return  # none of them
     with pytest.raises(ConfigError, match=f"network.{name}"):
         make_config(**{name: size})
+
+
+@pytest.mark.parametrize("size", [16, 17])
+def test_no_more_channels_can_be_pooled_than_leave_others(size):
+    make_config(num_channels=16, pooling_channels=15)
+    with pytest.raises(ConfigError, match=f"network.pooling_channels: got {size}.* 0 to 15"):
+        make_config(num_channels=16, pooling_channels=size)
+
+
+def test_heads_of_another_kind_are_refused_by_name():
+    with pytest.raises(ConfigError, match="network.heads: got 'open', allowed: fixed, pooled"):
+        make_config(heads="open")

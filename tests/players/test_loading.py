@@ -13,7 +13,13 @@ from train.checkpoint import Checkpoint, save_checkpoint, write_best
 
 GAME = make_game("tic_tac_toe")
 NETWORK = NetworkConfig(
-    num_blocks=1, num_channels=4, policy_channels=2, value_channels=1, value_hidden=4
+    num_blocks=1,
+    num_channels=4,
+    pooling_channels=0,
+    heads="fixed",
+    policy_channels=2,
+    value_channels=1,
+    value_hidden=4,
 )
 CONFIG = """\
 search:

@@ -24,7 +24,13 @@ from train.replay_buffer import ReplayConfig
 from train.run import RunResult, run
 
 NETWORK = NetworkConfig(
-    num_blocks=1, num_channels=8, policy_channels=2, value_channels=1, value_hidden=8
+    num_blocks=1,
+    num_channels=8,
+    pooling_channels=0,
+    heads="fixed",
+    policy_channels=2,
+    value_channels=1,
+    value_hidden=8,
 )
 SEARCH = SearchConfig(
     exploration_init=1.25,

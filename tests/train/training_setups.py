@@ -9,7 +9,13 @@ from train.trainer import Trainer, TrainerConfig
 
 TTT = make_game("tic_tac_toe")
 TINY = NetworkConfig(
-    num_blocks=1, num_channels=8, policy_channels=2, value_channels=1, value_hidden=8
+    num_blocks=1,
+    num_channels=8,
+    pooling_channels=0,
+    heads="fixed",
+    policy_channels=2,
+    value_channels=1,
+    value_hidden=8,
 )
 
 
