@@ -10,9 +10,11 @@ import numpy.typing as npt
 from alphago.errors import FinishedGameError, check_config
 from alphago.games.game import Game
 from alphago.games.notation import integer_actions, replay
+from alphago.players.game_follower import Forfeit, GameFollower, GameSoFar
 from alphago.players.player import Player
 from alphago.players.state_keys import state_keys
 from alphago.types import States
+from eval.endings import GameEnding, check_scores, count_forfeits, game_endings
 from eval.intervals import match_interval, match_score
 
 Progress = Callable[[int, int], None]  # games finished, games in all
@@ -37,6 +39,7 @@ class MatchResult:
         as_player_1: its results in the others.
         games: the actions of each game, opening included.
         first_seats: which player id the first player had in each game.
+        endings: how each game ended.
     """
 
     first: str
@@ -45,6 +48,7 @@ class MatchResult:
     as_player_1: Tally
     games: list[list[int]]
     first_seats: list[int]
+    endings: list[GameEnding]
 
     @property
     def total(self) -> Tally:
@@ -60,6 +64,11 @@ class MatchResult:
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of the score, see `match_interval`."""
         return match_interval(*self.total)
+
+    @property
+    def num_truncated(self) -> int:
+        """How many games the cap on moves has ended."""
+        return sum(ending.truncated for ending in self.endings)
 
     @property
     def num_distinct_games(self) -> int:
@@ -79,7 +88,8 @@ def play_match(
     """Plays every opening twice, with the sides swapped, all games in lockstep.
 
     Each player is called once per ply for the positions in which it is to move, in an order that
-    depends on the positions alone: the result does not depend on the order of the openings.
+    depends on the positions alone: the result does not depend on the order of the openings. A
+    player that follows games (an engine) is told them; a game that it forfeits is lost for it.
 
     Args:
         game: the rules.
@@ -95,7 +105,9 @@ def play_match(
     Raises:
         ConfigError: if there is no game to play or there are too few openings for `num_games`.
         FinishedGameError: if an opening ends its game.
-        IllegalActionError: if an opening cannot be played, or a player chose an illegal action.
+        IllegalActionError: if an opening cannot be played, or a player that does not follow games
+            chose an illegal action.
+        PlayerError: if a player that follows games cannot play at all.
     """
     most = 2 * len(openings)
     num_games = most if num_games is None else num_games
@@ -104,15 +116,28 @@ def play_match(
     games = [list(opening) for opening in openings for _ in range(2)][:num_games]
     first_seats = np.arange(num_games) % 2
     active = np.arange(num_games)
+    forfeits: dict[int, tuple[int, Forfeit]] = {}
     while active.size:
-        actions = _choose(game, states[active], (first, second), first_seats=first_seats[active])
-        states[active] = game.step(states[active], actions)
-        for index, action in zip(active.tolist(), actions.tolist(), strict=True):
+        actions, given_up = _choose(
+            game,
+            states[active],
+            (first, second),
+            first_seats=first_seats[active],
+            numbers=active.tolist(),
+            games=games,
+        )
+        forfeits |= given_up
+        goes_on = ~np.isin(active, list(given_up))
+        playing, actions = active[goes_on], actions[goes_on]
+        states[playing] = game.step(states[playing], actions)
+        for index, action in zip(playing.tolist(), actions.tolist(), strict=True):
             games[index].append(action)
-        active = active[~game.is_over(states[active])]
+        active = playing[~game.is_over(states[playing])]
         if progress is not None:
             progress(num_games - active.size, num_games)
     outcomes = game.returns(states)[np.arange(num_games), first_seats]
+    for index, (player, _) in forfeits.items():
+        outcomes[index] = -1 if player == 0 else 1
     return MatchResult(
         first=first.name,
         second=second.name,
@@ -120,6 +145,7 @@ def play_match(
         as_player_1=_tally(outcomes[first_seats == 1]),
         games=games,
         first_seats=first_seats.tolist(),
+        endings=game_endings(game, states, games, players=(first, second), forfeits=forfeits),
     )
 
 
@@ -133,6 +159,7 @@ def merge_matches(parts: Sequence[MatchResult]) -> MatchResult:
         as_player_1=_add_tallies([part.as_player_1 for part in parts]),
         games=[actions for part in parts for actions in part.games],
         first_seats=[seat for part in parts for seat in part.first_seats],
+        endings=[ending for part in parts for ending in part.endings],
     )
 
 
@@ -148,7 +175,45 @@ def match_summary(result: MatchResult) -> dict[str, object]:
         "as_player_1": result.as_player_1._asdict(),
         "score": result.score,
         "interval": list(result.interval),
+        "num_truncated": result.num_truncated,
+        "forfeits": [count_forfeits(result.endings, player=player) for player in (0, 1)],
+        "forfeited_games": _forfeited_games(result),
+        "final_scores": check_scores(result.endings)._asdict(),
+        "score_disagreements": score_disagreements(result),
     }
+
+
+def score_disagreements(result: MatchResult) -> list[dict[str, object]]:
+    """Returns the games in which a player counts another score than we do.
+
+    Returns:
+        For each the game's number (from 1), `ours` and `theirs` as player id 0's points less player
+        id 1's, and `by`, the name of the player.
+    """
+    return [
+        {
+            "game": number,
+            "ours": ending.score,
+            "theirs": ending.claims[player],
+            "by": (result.first, result.second)[player],
+        }
+        for number, ending in enumerate(result.endings, start=1)
+        for player in (0, 1)
+        if ending.disagrees(player)
+    ]
+
+
+def _forfeited_games(result: MatchResult) -> list[dict[str, object]]:
+    """Returns number (from 1), player, kind and reason of each forfeited game."""
+    return [
+        {
+            "game": number,
+            "by": result.second if ending.forfeited_by else result.first,
+            **ending.forfeit._asdict(),
+        }
+        for number, ending in enumerate(result.endings, start=1)
+        if ending.forfeit is not None
+    ]
 
 
 def _start_positions(game: Game, openings: Sequence[Sequence[int]]) -> States:
@@ -166,20 +231,48 @@ def _choose(
     players: tuple[Player, Player],
     *,
     first_seats: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int64]:
-    """Returns an action for each unfinished position [B], asking each player once."""
+    numbers: Sequence[int],
+    games: Sequence[Sequence[int]],
+) -> tuple[npt.NDArray[np.int64], dict[int, tuple[int, Forfeit]]]:
+    """Asks each player once about the games [B] in which it is to move.
+
+    Args:
+        game: the rules.
+        states: [B] unfinished positions.
+        players: the first and the second player.
+        first_seats: int64 [B], the first player's id.
+        numbers: which games they are.
+        games: the actions of every game of the match.
+
+    Returns:
+        The actions int64 [B], and for forfeited games, by number, which player (0 or 1) did it and
+        how; their actions mean nothing.
+    """
     actions = np.full(len(states), -1, dtype=np.int64)
+    forfeits: dict[int, tuple[int, Forfeit]] = {}
     is_first = game.to_play(states) == first_seats
-    for player, mask in zip(players, (is_first, ~is_first), strict=True):
-        rows = np.flatnonzero(mask)
-        if rows.size:
-            keys = state_keys(states[rows])
-            rows = rows[sorted(range(rows.size), key=keys.__getitem__)]
-            # Checked: an array of another shape or type would be spread or rounded in silence.
-            actions[rows] = integer_actions(
-                player.choose_actions(states[rows]), num_games=rows.size
-            )
-    return actions
+    keys = state_keys(states)
+    for side, mask in enumerate((is_first, ~is_first)):
+        rows = sorted(np.flatnonzero(mask).tolist(), key=keys.__getitem__)
+        if not rows:
+            continue
+        so_far = [
+            GameSoFar(numbers[row], games[numbers[row]], states[row : row + 1]) for row in rows
+        ]
+        for row, answer in zip(rows, _ask(players[side], states[rows], so_far), strict=True):
+            if isinstance(answer, Forfeit):
+                forfeits[numbers[row]] = (side, answer)
+            else:
+                actions[row] = answer
+    return actions, forfeits
+
+
+def _ask(player: Player, states: States, games: Sequence[GameSoFar]) -> list[int | Forfeit]:
+    """Asks a player about unfinished games, of which states [B] are the positions."""
+    if isinstance(player, GameFollower):
+        return player.choose_in_games(games)
+    # Checked: an array of another shape or type would be spread or rounded in silence.
+    return integer_actions(player.choose_actions(states), num_games=len(games)).tolist()
 
 
 def _add_tallies(tallies: Sequence[Tally]) -> Tally:

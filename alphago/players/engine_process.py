@@ -68,7 +68,11 @@ def find_program(command: Sequence[str]) -> list[str]:
 
 
 class EngineProcess:
-    """One running program. Not for several threads at a time."""
+    """One running program. Not for several threads at a time, but for `kill`.
+
+    Attributes:
+        name: the program's, for messages.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         """Starts the program.
@@ -79,7 +83,7 @@ class EngineProcess:
         Raises:
             PlayerError: if it cannot be started.
         """
-        self._name = os.path.basename(command[0])
+        self.name = os.path.basename(command[0])
         try:
             # A session of its own: Ctrl-C in our terminal is ours to handle, and a program that
             # was started through a script can be ended together with it.
@@ -152,14 +156,18 @@ class EngineProcess:
         if not self.is_running:
             return
         # Whatever it says to that, and if it dies of it: it shall only be gone.
-        with contextlib.suppress(
-            EngineFaultError, CommandRefusedError, subprocess.TimeoutExpired
-        ):
+        with contextlib.suppress(EngineFaultError, CommandRefusedError, subprocess.TimeoutExpired):
             self.ask("quit", timeout_s=_QUIT_S)
             self._close_input()
             self._wait_for_silence(_QUIT_S)
             self._process.wait(_QUIT_S)
         self._end()
+
+    def kill(self) -> None:
+        """Ends the program at once. For another thread: the one that asks then gets a fault."""
+        if self.is_running:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def _send(self, line: bytes) -> None:
         """Writes a command."""
@@ -225,7 +233,7 @@ class EngineProcess:
         self._end()
         lines = self._last_words.decode(errors="replace").strip().splitlines()
         words = f"; last line on standard error: {_quote(lines[-1])}" if lines else ""
-        return EngineFaultError(kind, f"{self._name}: {what}{words}")
+        return EngineFaultError(kind, f"{self.name}: {what}{words}")
 
     def _close_input(self) -> None:
         assert self._process.stdin is not None, "asked for a pipe"

@@ -6,10 +6,11 @@
     runs/demo:simulations=100        with so many simulations a move; 0 plays the raw policy
     runs/demo:step=4000              the network of that optimiser step; also step=best, step=latest
     runs/demo/checkpoints/00004000   one checkpoint
+    gtp:gnugo --mode gtp --level 10  a program that speaks GTP, by its command line
 
 A path may hold colons, blanks, commas and `=`: options are what follows the last colon, if it looks
 like options and the whole text is no path that exists. A folder called like a kind is written
-`./random`.
+`./random`. What follows `gtp:` is split into words as a shell does, and never taken for options.
 """
 
 import difflib
@@ -18,6 +19,7 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from alphago.errors import PlayerError
 from alphago.games import make_game
@@ -29,7 +31,11 @@ from alphago.players.player import Player
 from alphago.players.random_player import RandomPlayer
 from alphago.types import MAX_SIMULATIONS
 
+if TYPE_CHECKING:
+    from alphago.players.engine import EngineSettings
+
 KINDS = ("random", "minimax", "alphabeta", "human")
+ENGINE_PREFIX = "gtp:"
 DEFAULT_DEPTH = 6  # of alphabeta: sees most traps of Connect Four, in a fiftieth of a second
 
 _KEYS: Mapping[str, tuple[str, ...]] = {
@@ -37,19 +43,27 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "minimax": (),
     "alphabeta": ("depth",),
     "human": (),
+    ENGINE_PREFIX: (),
 }
 _PATH_KEYS = ("simulations", "step")
 _NAMED_STEPS = ("best", "latest")
 _OPTIONS = re.compile(r"\s*\w+\s*=[^,]*(,\s*\w+\s*=[^,]*)*")
 
 
-def make_player(text: str, *, game: Game | str | None = None, seed: int = 0) -> Player:
+def make_player(
+    text: str,
+    *,
+    game: Game | str | None = None,
+    seed: int = 0,
+    engines: "EngineSettings | None" = None,
+) -> Player:
     """Makes the player that a text names.
 
     Args:
         text: the player, see the module.
         game: the game, or its name. None is enough for a run or checkpoint, which tells it.
         seed: of the player's random choices.
+        engines: how GTP programs are run; None for the defaults.
 
     Returns:
         The player.
@@ -62,11 +76,13 @@ def make_player(text: str, *, game: Game | str | None = None, seed: int = 0) -> 
     """
     game = make_game(game) if isinstance(game, str) else game
     subject, options = split_text(text)
-    if subject not in KINDS:
+    if subject not in (*KINDS, ENGINE_PREFIX):
         return _make_network_player(text, subject, options, game=game, seed=seed)
     _check_keys(text, options, _KEYS[subject])
     if game is None:
         raise PlayerError(f"{text}: which game? Only a run or a checkpoint tells it by itself")
+    if subject == ENGINE_PREFIX:
+        return _make_engine_player(text, game, engines)
     if subject == "random":
         return RandomPlayer(game, seed=seed)
     if subject == "minimax":
@@ -93,7 +109,7 @@ def game_of_player(text: str) -> str | None:
         CheckpointError: if the run or checkpoint is broken.
     """
     subject, options = split_text(text)
-    if subject in KINDS:
+    if subject in (*KINDS, ENGINE_PREFIX):
         return None
     path = _existing_folder(text, subject)
     from alphago.players.loading import find_network  # torch takes seconds, kinds need none
@@ -102,11 +118,13 @@ def game_of_player(text: str) -> str | None:
 
 
 def split_text(text: str) -> tuple[str, dict[str, str]]:
-    """Splits a player's text into kind or path, and options.
+    """Splits a player's text into kind, path or `gtp:`, and options.
 
     Raises:
         PlayerError: if a key occurs twice.
     """
+    if text.startswith(ENGINE_PREFIX):
+        return ENGINE_PREFIX, {}
     subject, colon, tail = text.rpartition(":")
     if not colon or not _OPTIONS.fullmatch(tail) or os.path.exists(text):
         return text, {}
@@ -117,6 +135,18 @@ def split_text(text: str) -> tuple[str, dict[str, str]]:
             raise PlayerError(f"{text}: {key.strip()} is given twice")
         options[key.strip()] = value.strip()
     return subject, options
+
+
+def _make_engine_player(text: str, game: Game, settings: "EngineSettings | None") -> Player:
+    """Makes the player of a GTP program."""
+    from alphago.players.engine import EnginePlayer, EngineSettings  # the rules of Go, compiled
+
+    return EnginePlayer(
+        game,
+        command_line=text.removeprefix(ENGINE_PREFIX),
+        name=text,
+        settings=settings or EngineSettings(),
+    )
 
 
 def _make_network_player(
@@ -152,7 +182,8 @@ def _existing_folder(text: str, subject: str) -> Path:
     hint = f", did you mean {nearest[0]}?" if nearest else ""
     raise PlayerError(
         f"{text}: no such kind of player and no such file or folder{hint}"
-        f" (allowed: {', '.join(KINDS)}, or the folder of a run or a checkpoint)"
+        f" (allowed: {', '.join(KINDS)}, {ENGINE_PREFIX}COMMAND,"
+        " or the folder of a run or a checkpoint)"
     )
 
 

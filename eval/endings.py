@@ -1,0 +1,115 @@
+"""How the games of a match ended, beside who won: forfeits, move caps, scores that differ."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from alphago.games.game import Game
+from alphago.players.game_follower import Forfeit, ForfeitKind, GameFollower, GameSoFar
+from alphago.players.player import Player
+from alphago.types import FloatArray, States
+
+# Scores are multiples of a half; a program may print them rounded.
+_SCORE_TOLERANCE = 0.25
+
+
+@runtime_checkable
+class ScoredGame(Protocol):
+    """A game that is won by points, such as Go."""
+
+    def score(self, states: States) -> FloatArray:
+        """Returns float32 [B], player 0's points less player 1's; 0 is a draw."""
+        ...
+
+
+class GameEnding(NamedTuple):
+    """The end of one game of a match, whose players are 0, the first one, and 1, the second.
+
+    A forfeited game is lost for the player who forfeited it, whatever the board shows. A truncated
+    one has been ended by the cap on moves, and its result is that of the board.
+    """
+
+    truncated: bool
+    forfeit: Forfeit | None  # None where the game was played to its end
+    forfeited_by: int | None
+    score: float | None  # player id 0's points less player id 1's; None: forfeited, or no points
+    # What each player says to the score, if it follows games, as engines do: the same difference,
+    # or why it has none. None where it was not asked: of forfeited and truncated games.
+    claims: tuple[float | str | None, float | str | None]
+
+    def disagrees(self, player: int) -> bool:
+        """Whether a player of the match counts another score than we do."""
+        claim = self.claims[player]
+        if self.score is None or not isinstance(claim, float):
+            return False
+        return abs(claim - self.score) > _SCORE_TOLERANCE
+
+
+class ScoreChecks(NamedTuple):
+    """How the final scores of engines compare with ours, over all games of a match."""
+
+    num_agreed: int
+    num_disagreed: int
+    num_missing: int  # asked for, but not given
+
+
+def game_endings(
+    game: Game,
+    states: States,
+    games: Sequence[Sequence[int]],
+    *,
+    players: tuple[Player, Player],
+    forfeits: Mapping[int, tuple[int, Forfeit]],
+) -> list[GameEnding]:
+    """Describes how each game of a match ended; engines are asked for their final scores.
+
+    Args:
+        game: the rules.
+        states: [B] the last position of each game.
+        games: the actions of each game.
+        players: the first and the second player of the match.
+        forfeits: which player (0 or 1) forfeited a game, and how, by the game's index.
+
+    Returns:
+        The ending of each game.
+    """
+    truncated = game.is_truncated(states)
+    scores = game.score(states) if isinstance(game, ScoredGame) else None
+    counted = [] if scores is None else np.flatnonzero(~truncated).tolist()
+    counted = [index for index in counted if index not in forfeits]
+    finished = [GameSoFar(index, games[index], states[index : index + 1]) for index in counted]
+    claims = [
+        dict(zip(counted, player.final_scores(finished), strict=True))
+        if isinstance(player, GameFollower)
+        else {}
+        for player in players
+    ]
+    return [
+        GameEnding(
+            truncated=bool(truncated[index]),
+            forfeit=forfeits[index][1] if index in forfeits else None,
+            forfeited_by=forfeits[index][0] if index in forfeits else None,
+            score=None if scores is None or index in forfeits else float(scores[index]),
+            claims=(claims[0].get(index), claims[1].get(index)),
+        )
+        for index in range(len(games))
+    ]
+
+
+def count_forfeits(endings: Sequence[GameEnding], *, player: int) -> dict[ForfeitKind, int]:
+    """Returns how often a player of the match forfeited, by kind; no kind without any."""
+    kinds = [
+        ending.forfeit.kind
+        for ending in endings
+        if ending.forfeit is not None and ending.forfeited_by == player
+    ]
+    return {kind: kinds.count(kind) for kind in ForfeitKind if kind in kinds}
+
+
+def check_scores(endings: Sequence[GameEnding]) -> ScoreChecks:
+    """Counts how often engines and we agree; two engines in one game count twice."""
+    claims = [claim for ending in endings for claim in ending.claims if claim is not None]
+    num_disagreed = sum(ending.disagrees(player) for ending in endings for player in (0, 1))
+    num_missing = sum(isinstance(claim, str) for claim in claims)
+    return ScoreChecks(len(claims) - num_disagreed - num_missing, num_disagreed, num_missing)
