@@ -21,6 +21,7 @@ COMMANDS = {
     "resume": "go on with a run",
     "play": "play against a network or another player in the terminal",
     "match": "let two players play a match",
+    "gtp": "answer the Go Text Protocol, for graphical boards and servers",
     "suite": "measure a player on a file of solved positions",
     "bench": "measure the speed of network, search and self-play",
     "games": "list the games",

@@ -1,0 +1,217 @@
+"""`GtpBoard`: the game that a controller sets up, plays, takes back and scores.
+
+It keeps the rules as they were told, the stones that were set up and the moves since, and never
+changes when it refuses. What goes beyond a game between two players is put in terms of one:
+
+    two moves in a row by one colour   `Go.with_to_play`
+    moves after two passes             the game is resumed, the passes forgotten
+    points for handicap stones         added to the komi of `game`, as many stones as were placed
+    games longer than any cap          `game` is replaced by one with twice the room in good time
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from alphago.games.go.game import Go
+from alphago.games.go.naming import MOST_MOVES, default_max_moves
+from alphago.games.go.rules import GoRules
+from alphago.games.go.vertices import handicap_actions
+from alphago.protocols.gtp import ILLEGAL_MOVE, GtpError
+from alphago.protocols.gtp_values import BLACK, WHITE
+from alphago.types import States
+
+
+class Move(NamedTuple):
+    """One move, a pass included."""
+
+    color: int
+    action: int
+
+
+class Setup(NamedTuple):
+    """What stood on the board before the first move."""
+
+    black: tuple[int, ...] = ()
+    white: tuple[int, ...] = ()
+    to_play: int = BLACK
+    num_handicap: int = 0
+
+
+class GtpBoard:
+    """The rules, the stones and the moves of one game.
+
+    Attributes:
+        game: what is played; its komi holds the points for handicap stones too.
+        rules: the rules as they were told.
+        states: [1], the position.
+        setup: what stood on the board before the first move.
+        moves: all moves since.
+        resigned: the colour that gave up, None if nobody did.
+    """
+
+    game: Go
+    rules: GoRules
+    states: States
+    setup: Setup
+    moves: list[Move]
+    resigned: int | None
+
+    def __init__(self, *, height: int, width: int, rules: GoRules, planes: str) -> None:
+        """Starts with an empty board.
+
+        Args:
+            height: rows.
+            width: columns.
+            rules: the rules.
+            planes: the observation, see `Go`.
+        """
+        self._planes = planes
+        self._max_moves = default_max_moves(height, width)
+        self._height, self._width = height, width
+        self._begin(rules, Setup())
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width."""
+        return self._height, self._width
+
+    @property
+    def to_play(self) -> int:
+        """The colour whose turn it is."""
+        return int(self.game.to_play(self.states)[0])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether two passes have ended the game."""
+        return bool(self.game.is_over(self.states)[0])
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether there were neither moves nor stones."""
+        return not (self.moves or self.setup.black or self.setup.white)
+
+    def resized(self, *, height: int, width: int) -> "GtpBoard":
+        """Returns an empty board of another size, or of the same, with the same rules."""
+        return GtpBoard(height=height, width=width, rules=self.rules, planes=self._planes)
+
+    def set_rules(self, rules: GoRules) -> None:
+        """Changes rules or komi in the middle of the game.
+
+        Raises:
+            RulesError: if a komi is not allowed.
+        """
+        game = self.game.with_rules(_with_bonus(rules, self.setup.num_handicap))
+        self.game, self.rules = game, rules
+
+    def set_up(self, setup: Setup) -> None:
+        """Starts from other stones; the moves so far are forgotten.
+
+        Raises:
+            RulesError: if the stones cannot stand like this.
+        """
+        self._begin(self.rules, setup)
+
+    def place_handicap(self, actions: Sequence[int]) -> None:
+        """Puts Black's handicap stones on an empty board, after which White moves.
+
+        Raises:
+            GtpError: if the board is not empty.
+        """
+        if not self.is_untouched:
+            raise GtpError("board not empty")
+        self._begin(self.rules, Setup(tuple(actions), (), WHITE, len(actions)))
+
+    def handicap_points(self, num_stones: int) -> list[int]:
+        """Returns the fixed points of so many handicap stones.
+
+        Raises:
+            RulesError: if there are none for this number on this board.
+        """
+        return handicap_actions(num_stones, height=self._height, width=self._width)
+
+    def states_for(self, color: int) -> States:
+        """Returns the position [1] with a colour to move, in a game that is not over."""
+        game, states = self.game, self.states
+        if game.is_over(states)[0]:
+            # To pass the turn to and fro forgets the passes.
+            states = game.with_to_play(states, 1 - self.to_play)
+            return states if self.to_play != color else game.with_to_play(states, color)
+        return states if self.to_play == color else game.with_to_play(states, color)
+
+    def is_legal(self, color: int, action: int) -> bool:
+        """Returns whether a colour may make a move now."""
+        return bool(self.game.legal_actions(self.states_for(color))[0, action])
+
+    def play(self, color: int, action: int) -> None:
+        """Makes a move for either colour.
+
+        Raises:
+            GtpError: if it is illegal.
+        """
+        if not self.is_legal(color, action):
+            raise GtpError(ILLEGAL_MOVE)
+        if 2 * len(self.moves) >= self._max_moves < MOST_MOVES:
+            self._make_room()
+        self._history.append(self.states)
+        self.states = self.game.step(self.states_for(color), [action])
+        self.moves.append(Move(color, action))
+        self.resigned = None
+
+    def resign(self, color: int) -> None:
+        """Notes that a colour gives up."""
+        self.resigned = color
+
+    def undo(self) -> None:
+        """Takes back the last move.
+
+        Raises:
+            GtpError: if there was none.
+        """
+        if not self.moves:
+            raise GtpError("cannot undo")
+        self.states = self._history.pop()
+        self.moves.pop()
+        self.resigned = None
+
+    def _begin(self, rules: GoRules, setup: Setup) -> None:
+        """Starts a game; on an error everything stays as it was."""
+        game = self._make_game(_with_bonus(rules, setup.num_handicap))
+        states = _starting_states(game, setup)
+        self.game, self.rules, self.setup, self.states = game, rules, setup, states
+        self.moves, self.resigned = [], None
+        self._history: list[States] = []
+
+    def _make_game(self, rules: GoRules) -> Go:
+        return Go(
+            height=self._height,
+            width=self._width,
+            rules=rules,
+            max_moves=self._max_moves,
+            planes=self._planes,
+        )
+
+    def _make_room(self) -> None:
+        """Doubles the number of moves that the states have room for, and plays the game again."""
+        self._max_moves = min(2 * self._max_moves, MOST_MOVES)
+        rules = self.game.rules
+        # Moves that were legal when they were made are legal under these, whatever changed since.
+        self.game = self._make_game(dataclasses.replace(rules, ko="simple", suicide=True))
+        self.states = _starting_states(self.game, self.setup)
+        self._history.clear()
+        for color, action in self.moves:
+            self._history.append(self.states)
+            self.states = self.game.step(self.states_for(color), [action])
+        self.game = self.game.with_rules(rules)
+
+
+def _with_bonus(rules: GoRules, num_handicap: int) -> GoRules:
+    """Returns rules whose komi holds the points for handicap stones."""
+    komi = rules.komi + rules.bonus(num_handicap)
+    return dataclasses.replace(rules, komi=komi, handicap_bonus="0")
+
+
+def _starting_states(game: Go, setup: Setup) -> States:
+    if setup == Setup():
+        return game.initial_states(1)
+    return game.position(setup.black, setup.white, setup.to_play)

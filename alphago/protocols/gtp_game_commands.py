@@ -1,0 +1,185 @@
+"""Commands about whole games: score, status of stones, and records in SGF.
+
+`final_score` and the result that `printsgf` writes come from one function, `gtp_score.score`.
+"""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from alphago.errors import RulesError
+from alphago.files import reason
+from alphago.games.go.rules import RULE_SETS, GoRules, rules_text
+from alphago.protocols.gtp import SYNTAX_ERROR, Command, GtpError, Handler, check_arguments
+from alphago.protocols.gtp_board import GtpBoard, Setup
+from alphago.protocols.gtp_board_commands import BoardCommands
+from alphago.protocols.gtp_score import chains, dead_stones, result_text, score, score_text
+from alphago.protocols.gtp_session import GtpSession
+from alphago.protocols.gtp_values import BLACK, WHITE, read_integer
+from alphago.protocols.sgf import SgfGame, SgfMove, SgfNode, read_sgf, write_sgf
+
+EMPTY = -1
+# As the SGF specification writes them, where it knows them.
+_SGF_NAMES = {
+    "chinese": "Chinese",
+    "japanese": "Japanese",
+    "aga": "AGA",
+    "new_zealand": "NZ",
+    "tromp_taylor": "Tromp-Taylor",
+}
+_STATUSES = ("alive", "dead", "seki")
+_MANY = 1_000_000  # arguments
+
+
+class GameCommands:
+    """The handlers."""
+
+    def __init__(self, session: GtpSession, board_commands: BoardCommands) -> None:
+        """Keeps the session, and what makes boards of other sizes."""
+        self._session = session
+        self._board_commands = board_commands
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Returns the handlers by command."""
+        return {
+            "final_score": self._final_score,
+            "final_status_list": self._final_status_list,
+            "loadsgf": self._load_sgf,
+            "printsgf": self._print_sgf,
+        }
+
+    def _final_score(self, command: Command) -> str:
+        check_arguments(command, usage="", at_least=0, at_most=0)
+        removes_dead = self._session.options.removes_dead
+        return score_text(score(self._session.board, removes_dead=removes_dead))
+
+    def _final_status_list(self, command: Command) -> str:
+        check_arguments(command, usage="|".join(_STATUSES), at_least=1, at_most=1)
+        status = command.arguments[0]
+        if status not in _STATUSES:
+            raise GtpError(f"{SYNTAX_ERROR}: got {status!r}, allowed: {', '.join(_STATUSES)}")
+        if status == "seki":
+            return ""
+        board = self._session.board
+        dead = dead_stones(board)
+        _, width = board.size
+        found = chains(board.game.board(board.states)[0])
+        return "\n".join(
+            " ".join(self._session.vertex(row * width + column) for row, column in chain)
+            for chain in found
+            if dead[chain[0]] == (status == "dead")
+        )
+
+    # --- SGF ---
+
+    def _load_sgf(self, command: Command) -> str:
+        """Loads the main line, up to but without the move of the given number."""
+        check_arguments(command, usage="FILE [MOVE]", at_least=1, at_most=_MANY)
+        path, stop = _split_path(command.rest)
+        game = read_sgf(path)[0]
+        board = self._board_commands.new_board(height=game.height, width=game.width)
+        board.set_rules(_with_komi(board, game))
+        try:
+            _play_nodes(board, game, stop=stop)
+        except RulesError as error:
+            raise GtpError(f"{path}: {error}") from error
+        self._session.start_game(board)
+        return ""
+
+    def _print_sgf(self, command: Command) -> str:
+        """Writes the game to a file, or without one as the answer."""
+        check_arguments(command, usage="[FILE]", at_least=0, at_most=_MANY)
+        text = write_sgf(self._record())
+        if not command.rest:
+            return text
+        try:
+            Path(command.rest).write_text(text, encoding="utf-8")
+        except (OSError, ValueError) as error:
+            why = reason(error) if isinstance(error, OSError) else str(error)
+            raise GtpError(f"cannot save file: {command.rest}: {why}") from error
+        return ""
+
+    def _record(self) -> SgfGame:
+        board, name = self._session.board, self._session.name
+        height, width = board.size
+        setup = board.setup
+        is_usual = setup.to_play == BLACK
+        root = SgfNode(setup.black, setup.white, to_play=None if is_usual else setup.to_play)
+        moves = [SgfNode(move=SgfMove(color, action)) for color, action in board.moves]
+        return SgfGame(
+            width=width,
+            height=height,
+            nodes=(root, *moves),
+            komi=board.rules.komi,
+            rules=_rules_name(board.rules),
+            handicap=setup.num_handicap,
+            black_name=name if BLACK in self._session.played_colors else "",
+            white_name=name if WHITE in self._session.played_colors else "",
+            result=result_text(board, removes_dead=self._session.options.removes_dead),
+        )
+
+
+def _split_path(text: str) -> tuple[str, int | None]:
+    """Splits `FILE [MOVE]`; a file's name may hold blanks, and end in a number."""
+    path, _, last = text.rpartition(" ")
+    if not path or Path(text).exists() or not re.fullmatch("[0-9]+", last):
+        return text, None
+    return path.rstrip(), read_integer(last, what="move", lowest=0)
+
+
+def _with_komi(board: GtpBoard, game: SgfGame) -> GoRules:
+    return board.rules if game.komi is None else dataclasses.replace(board.rules, komi=game.komi)
+
+
+def _play_nodes(board: GtpBoard, game: SgfGame, *, stop: int | None) -> None:
+    """Plays a game's main line on an empty board.
+
+    Args:
+        board: changed in place.
+        game: the game.
+        stop: number of the first move that is left out, None to play all.
+
+    Raises:
+        GtpError: if a move is illegal.
+        RulesError: if stones are set up that cannot stand like this.
+    """
+    number = 0
+    for node in game.nodes:
+        if node.is_set_up or node.to_play is not None:
+            board.set_up(_setup_of(board, game, node))
+        if node.move is None:
+            continue
+        number += 1
+        if stop is not None and number >= stop:
+            return
+        try:
+            board.play(node.move.player, node.move.action)
+        except GtpError as error:
+            raise GtpError(f"{game.source}: move {number}: {error}") from error
+
+
+def _setup_of(board: GtpBoard, game: SgfGame, node: SgfNode) -> Setup:
+    """Returns what stands on the board once a node's stones are set up."""
+    stones = board.game.board(board.states)[0].ravel().copy()
+    stones[list(node.empty)] = EMPTY
+    stones[list(node.black)] = BLACK
+    stones[list(node.white)] = WHITE
+    is_handicap = board.is_untouched and game.handicap >= 2 and node.black and not node.white
+    to_play = WHITE if is_handicap else board.to_play
+    return Setup(
+        black=tuple(np.flatnonzero(stones == BLACK).tolist()),
+        white=tuple(np.flatnonzero(stones == WHITE).tolist()),
+        to_play=to_play if node.to_play is None else node.to_play,
+        num_handicap=len(node.black) if is_handicap else board.setup.num_handicap,
+    )
+
+
+def _rules_name(rules: GoRules) -> str:
+    """Returns the name of a rule set, or what has to be said of rules that are none."""
+    for name, text in _SGF_NAMES.items():
+        if dataclasses.replace(RULE_SETS[name], komi=rules.komi) == rules:
+            return text
+    return rules_text(rules)

@@ -1,0 +1,94 @@
+"""The lines that a controller sends, read by a thread, so that thinking can look out for more.
+
+A search wants to know whether there is a word at all (an analysis ends then), and whether the next
+thing is the end of the session: `quit`, or the end of the input.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from alphago.protocols.gtp import parse_command
+
+_CHUNK = 1 << 16  # bytes
+
+
+class InputWatch(Protocol):
+    """What can be asked about the input that was not answered yet."""
+
+    def is_waiting(self) -> bool:
+        """Returns whether there is a line, an empty one too, or the end of the input."""
+        ...
+
+    def is_ending(self) -> bool:
+        """Returns whether the next command is `quit`, or there is none and the input has ended."""
+        ...
+
+    def wait(self, seconds: float | None) -> bool:
+        """Waits until `is_waiting`, at most so many seconds; returns `is_waiting`."""
+        ...
+
+
+class InputLines:
+    """Lines of a stream, in order. An `InputWatch`."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        """Starts to read.
+
+        Args:
+            read: returns at most so many bytes, as soon as there are any, and none at the end.
+        """
+        self._read = read
+        self._lines: deque[str] = deque()
+        self._has_ended = False
+        self._changed = threading.Condition()
+        # A daemon: nothing has to wait for a reader that is blocked when the program ends.
+        threading.Thread(target=self._read_all, name="gtp-input", daemon=True).start()
+
+    def is_waiting(self) -> bool:
+        """See `InputWatch`."""
+        return bool(self._lines) or self._has_ended
+
+    def is_ending(self) -> bool:
+        """See `InputWatch`."""
+        with self._changed:
+            for line in self._lines:
+                command = parse_command(line)
+                if command is not None:
+                    return command.name == "quit"
+            return self._has_ended
+
+    def wait(self, seconds: float | None) -> bool:
+        """See `InputWatch`."""
+        with self._changed:
+            return self._changed.wait_for(self.is_waiting, seconds)
+
+    def next(self) -> str | None:
+        """Returns the next line as soon as there is one, None at the end of the input."""
+        with self._changed:
+            self._changed.wait_for(self.is_waiting)
+            return self._lines.popleft() if self._lines else None
+
+    def _read_all(self) -> None:
+        rest = b""
+        while chunk := self._read_chunk():
+            *lines, rest = (rest + chunk).split(b"\n")
+            self._add(lines)
+        self._add([rest] if rest else [])
+        with self._changed:
+            self._has_ended = True
+            self._changed.notify_all()
+
+    def _read_chunk(self) -> bytes:
+        try:
+            return self._read(_CHUNK)
+        except OSError:  # a terminal that was closed: the end, as any other
+            return b""
+
+    def _add(self, lines: list[bytes]) -> None:
+        # Names of files need not be UTF-8, and have to come out as they went in.
+        texts = [line.decode("utf-8", "surrogateescape") for line in lines]
+        with self._changed:
+            self._lines.extend(texts)
+            self._changed.notify_all()

@@ -1,0 +1,136 @@
+"""Rules as controllers write them: names, KataGo's JSON, and the names of the KGS server.
+
+A name means the project's own rule set of that name (`alphago.games.go.rules`), so `chinese` has
+positional superko. What a JSON text does not mention stays as it was. The komi is never changed by
+a rule set, since controllers send it apart. KataGo's tax and button are not played here, and a
+text that asks for them is refused.
+"""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+
+from alphago.games.go.rules import RULE_SETS, GoRules
+from alphago.protocols.gtp import GtpError
+
+KGS_NAMES = ("chinese", "aga", "japanese", "new_zealand")
+
+_ALIASES: Mapping[str, str] = {
+    "chinese_ogs": "chinese",
+    "chinese_kgs": "chinese",
+    "korean": "japanese",
+    "bga": "aga",
+    "tromptaylor": "tromp_taylor",
+    "newzealand": "new_zealand",
+    "nz": "new_zealand",
+}
+_KOS = ("SIMPLE", "POSITIONAL", "SITUATIONAL")
+_SCORINGS = ("AREA", "TERRITORY")
+_BONUSES = ("0", "N-1", "N")
+# Fields that have to have this value, since nothing else is played.
+_FIXED: Mapping[str, object] = {"tax": "NONE", "hasButton": False}
+_IGNORED = ("friendlyPassOk",)  # says when KataGo passes, not what is legal or how to count
+
+
+def rules_to_json(rules: GoRules) -> str:
+    """Returns rules in KataGo's JSON."""
+    return json.dumps(
+        {
+            "hasButton": False,
+            "ko": rules.ko.upper(),
+            "scoring": rules.scoring.upper(),
+            "suicide": rules.suicide,
+            "tax": "NONE",
+            "whiteHandicapBonus": rules.handicap_bonus,
+        },
+        separators=(",", ":"),
+    )
+
+
+def read_rules(text: str, *, current: GoRules) -> GoRules:
+    """Reads rules, a name or JSON.
+
+    Args:
+        text: the name of a rule set, hyphens and upper case allowed, or a JSON object.
+        current: the rules so far: they tell the komi, and what JSON does not mention.
+
+    Raises:
+        GtpError: if the text cannot be read or asks for what is not played here.
+    """
+    return _read_json(text, current) if text.startswith("{") else read_name(text, current=current)
+
+
+def read_name(text: str, *, current: GoRules) -> GoRules:
+    """Returns the rule set of a name, with the current komi.
+
+    Raises:
+        GtpError: if there is none.
+    """
+    name = text.strip("\"'").lower().replace("-", "_").replace(" ", "_")
+    name = _ALIASES.get(name, name)
+    if name not in RULE_SETS:
+        raise GtpError(f"unknown rules: got {text!r}, allowed: {', '.join(RULE_SETS)}")
+    return dataclasses.replace(RULE_SETS[name], komi=current.komi)
+
+
+def change_rule(key: str, value: str, *, current: GoRules) -> GoRules:
+    """Returns rules with one field of KataGo's JSON changed, the value written without quotes.
+
+    Raises:
+        GtpError: if field or value is unknown.
+    """
+    switches: Mapping[str, object] = {"true": True, "false": False}
+    return _change(current, {key: switches.get(value.lower(), value)})
+
+
+def _read_json(text: str, current: GoRules) -> GoRules:
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise GtpError(f"rules: no JSON ({error})") from error
+    assert isinstance(fields, dict), "a JSON text that begins with a brace is an object"
+    return _change(current, fields)
+
+
+def _change(rules: GoRules, fields: Mapping[str, object]) -> GoRules:
+    """Returns the rules with the fields of a JSON object taken over."""
+    changes: dict[str, object] = {}
+    for key, value in fields.items():
+        if key == "ko":
+            changes["ko"] = _one_of(key, value, _KOS).lower()
+        elif key in ("scoring", "scoringRule"):
+            changes["scoring"] = _one_of(key, value, _SCORINGS).lower()
+        elif key == "suicide":
+            changes["suicide"] = _switch(key, value)
+        elif key == "whiteHandicapBonus":
+            changes["handicap_bonus"] = _one_of(key, value, _BONUSES)
+        elif key == "komi":
+            changes["komi"] = _number(key, value)
+        elif key in _FIXED:
+            _check_fixed(key, value)
+        elif key not in _IGNORED:
+            raise GtpError(f"rules: unknown field {key!r}")
+    return dataclasses.replace(rules, **changes)  # type: ignore[arg-type]  # checked above
+
+
+def _one_of(key: str, value: object, allowed: tuple[str, ...]) -> str:
+    if str(value).upper() not in allowed:
+        raise GtpError(f"rules: {key}: got {value!r}, allowed: {', '.join(allowed)}")
+    return str(value).upper()
+
+
+def _switch(key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise GtpError(f"rules: {key}: got {value!r}, allowed: true, false")
+    return value
+
+
+def _number(key: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise GtpError(f"rules: {key}: got {value!r}, allowed: a number")
+    return float(value)
+
+
+def _check_fixed(key: str, value: object) -> None:
+    if value != _FIXED[key]:
+        raise GtpError(f"rules: {key}: got {value!r}, allowed: {json.dumps(_FIXED[key])}")

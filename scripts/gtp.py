@@ -1,0 +1,206 @@
+"""`alphago gtp`: a player as a GTP engine, for graphical boards, servers and other engines."""
+
+import contextlib
+import dataclasses
+import functools
+import importlib.metadata
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from scripts.arguments import CommandLineError, Parser, parse_words, read_number, seed_from
+from scripts.players import refuse_people
+
+if TYPE_CHECKING:
+    from alphago.games.go import Go
+    from alphago.protocols.gtp_session import EngineOptions
+
+DISTRIBUTION = "alphago-selfplay"  # as in pyproject.toml
+DEFAULT_GAME = "go_19x19"  # where neither the player nor an option tells one, as GTP's own
+SWITCHES = {"true": True, "false": False}
+KEYS = (
+    "game",
+    "rules",
+    "komi",
+    "seconds",
+    "resign",
+    "ponder",
+    "answer_pass",
+    "remove_dead",
+    "log",
+    "seed",
+)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Answers GTP commands until `quit` or the end of the input."""
+    arguments = _make_parser().parse(argv)
+    values = parse_words(arguments.words, allowed=KEYS)
+    options = _read_options(values)
+    refuse_people([arguments.player])
+    with _logging(values.get("log")), _own_output() as write:
+        _serve(arguments.player, values, options, write=write)
+
+
+def _make_parser() -> Parser:
+    parser = Parser(
+        "gtp",
+        description=(
+            "Let PLAYER answer the Go Text Protocol, version 2, on standard input and output.\n"
+            "It plays without noise. What is not GTP goes to standard error.\n\n"
+            "final_score counts the board as it stands (area), all stones alive, and is what\n"
+            "printsgf writes as the result. By Japanese rules, or with remove_dead=true, stones\n"
+            "that random playouts find dead are taken off first. After two passes genmove passes;\n"
+            "play goes on with the game."
+        ),
+        examples=(
+            "alphago gtp runs/go:simulations=400 ponder=true resign=0.05",
+            "alphago gtp uct:playouts=1000 game=go_9x9 rules=japanese komi=6.5",
+        ),
+        usage="PLAYER [key=value ...]",
+        keys=lambda: KEYS,
+    )
+    parser.add_argument("player", metavar="PLAYER", help="KIND_OR_PATH[:key=value,...]")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        default=[],
+        metavar="key=value",
+        help=(
+            "game (size and rules at the start; a run knows its own), rules (a named set), komi, "
+            "seconds (a move, in place of a number of simulations), resign (below this win rate, "
+            "such as 0.05, three own moves in a row), ponder (think on in the opponent's time), "
+            "answer_pass (answer a pass by a pass where that wins, true by default), remove_dead, "
+            "log (a file), seed"
+        ),
+    )
+    return parser
+
+
+def _read_options(values: Mapping[str, str]) -> "EngineOptions":
+    from alphago.protocols.gtp_session import EngineOptions
+
+    def number(key: str, allowed: str, check: Callable[[float], bool]) -> float | None:
+        if key not in values:
+            return None
+        return read_number(values, key, kind=float, default=0.0, allowed=allowed, check=check)
+
+    return EngineOptions(
+        seconds=number("seconds", "a number above 0", lambda seconds: 0 < seconds < 1e6),
+        resign=number("resign", "a win rate from 0 to 1", lambda rate: 0 <= rate <= 1),
+        ponder=_read_switch(values, "ponder", default=False),
+        answer_pass=_read_switch(values, "answer_pass", default=True),
+        removes_dead=_read_switch(values, "remove_dead", default=False),
+    )
+
+
+def _read_switch(values: Mapping[str, str], key: str, *, default: bool) -> bool:
+    if key not in values:
+        return default
+    if values[key] not in SWITCHES:
+        raise CommandLineError(f"{key}: got {values[key]!r}, allowed: {', '.join(SWITCHES)}")
+    return SWITCHES[values[key]]
+
+
+@contextlib.contextmanager
+def _logging(path: str | None) -> Iterator[None]:
+    """Sends warnings to standard error, and everything to a file if one is named.
+
+    Raises:
+        CommandLineError: if the file cannot be written.
+    """
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    handlers[0].setLevel(logging.WARNING)
+    if path is not None:
+        try:
+            handlers.append(logging.FileHandler(path, encoding="utf-8", errors="backslashreplace"))
+        except OSError as error:
+            raise CommandLineError(f"log: {path}: cannot be written ({error.strerror})") from error
+    root, level = logging.getLogger(), logging.getLogger().level
+    for handler in handlers:
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        for handler in handlers:
+            root.removeHandler(handler)
+            handler.close()
+
+
+@contextlib.contextmanager
+def _own_output() -> Iterator[Callable[[str], None]]:
+    """Keeps standard output for GTP alone: what others write there goes to standard error.
+
+    The file descriptor itself is turned round, since libraries written in C print as well.
+
+    Yields:
+        What writes a text to the real standard output at once.
+    """
+    sys.stdout.flush()
+    output = os.dup(1)
+    os.dup2(2, 1)
+
+    def write(text: str) -> None:
+        data = text.encode("utf-8", "surrogateescape")
+        while data:
+            data = data[os.write(output, data) :]
+
+    try:
+        yield write
+    finally:
+        sys.stdout.flush()
+        os.dup2(output, 1)
+        os.close(output)
+
+
+def _serve(
+    text: str,
+    values: Mapping[str, str],
+    options: "EngineOptions",
+    *,
+    write: Callable[[str], None],
+) -> None:
+    """Makes player and board, and answers the input."""
+    from alphago.players import make_player
+    from alphago.protocols.gtp_board import GtpBoard
+    from alphago.protocols.gtp_engine import GtpEngine, serve
+    from alphago.protocols.gtp_input import InputLines
+    from alphago.protocols.gtp_session import GtpSession
+    from alphago.protocols.gtp_thinkers import Thinkers
+
+    seed = seed_from(values)
+    start = _starting_game(text, values)
+    board = GtpBoard(height=start.height, width=start.width, rules=start.rules, planes=start.planes)
+    thinkers = Thinkers(lambda game: make_player(text, game=game, seed=seed))
+    thinkers.check(board.game)
+    lines = InputLines(functools.partial(os.read, 0))
+    session = GtpSession(
+        board, thinkers, options=options, watch=lines, now=time.monotonic, name=text
+    )
+    print(f"alphago gtp: {text} on {board.game.spec.name}, no noise", file=sys.stderr, flush=True)
+    serve(GtpEngine(session, version=importlib.metadata.version(DISTRIBUTION)), lines, write=write)
+
+
+def _starting_game(text: str, values: Mapping[str, str]) -> "Go":
+    """Returns the game of the start: size, rules, and the planes that a network wants.
+
+    Raises:
+        CommandLineError: if it is not Go, or the komi no number.
+    """
+    from alphago.games import make_game
+    from alphago.games.go import Go, parse_rules
+    from alphago.players import game_of_player
+
+    game = make_game(values.get("game") or game_of_player(text) or DEFAULT_GAME)
+    if not isinstance(game, Go):
+        raise CommandLineError(f"GTP is for Go, but the game is {game.spec.name}")
+    rules = parse_rules({"rules": values["rules"]}) if "rules" in values else game.rules
+    if "komi" in values:
+        rules = dataclasses.replace(rules, komi=parse_rules({"komi": values["komi"]}).komi)
+    return game.with_rules(rules)
