@@ -8,10 +8,16 @@ from scripts.arguments import CommandLineError
 if TYPE_CHECKING:
     from alphago.games import Game
     from alphago.players import Player
+    from alphago.players.engine import EngineSettings
 
 
 def make_players(
-    texts: Sequence[str], *, game_name: str | None, seed: int, other_name: str | None = None
+    texts: Sequence[str],
+    *,
+    game_name: str | None,
+    seed: int,
+    other_name: str | None = None,
+    engines: "EngineSettings | None" = None,
 ) -> "tuple[Game, list[Player]]":
     """Makes players for the game that is named or that one of them was trained for.
 
@@ -20,6 +26,7 @@ def make_players(
         game_name: the game, `NAME[:key=value,...]`; None takes that of a run or checkpoint.
         seed: of the first player's random choices; each further one takes the next number.
         other_name: the game if nothing else tells it, None if it is open.
+        engines: how GTP programs are run; None for the defaults.
 
     Raises:
         PlayerError: if a player cannot be made or plays another game.
@@ -37,7 +44,10 @@ def make_players(
             f" (game={GAME_NAMES[-1]})"
         )
     game = make_game(found)
-    players = [make_player(text, game=game, seed=seed + index) for index, text in enumerate(texts)]
+    players = [
+        make_player(text, game=game, seed=seed + index, engines=engines)
+        for index, text in enumerate(texts)
+    ]
     return game, players
 
 

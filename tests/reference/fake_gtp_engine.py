@@ -130,13 +130,13 @@ def main():
             with open(engine.options.log, "a") as log:
                 log.write(line)
         number, name, *words = line.split()
+        accepted, text = engine.answer(name, words)
         if engine.shows("stderr-flood"):
             sys.stderr.write("thinking hard\n" * 100_000)  # far more than a pipe holds
         if engine.shows("garbage"):
             print("info: not GTP")
         if engine.shows("endless"):
             sys.stdout.write(f"={number} " + "word\n" * 400_000)
-        accepted, text = engine.answer(name, words)
         if name == "quit":
             if engine.flaw == "dies-at-quit":
                 sys.exit(5)
