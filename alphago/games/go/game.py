@@ -1,0 +1,440 @@
+"""`Go`: the game behind the `Game` protocol, for boards from 1x1 to 25x25 and any rules."""
+
+from collections.abc import Iterable, Mapping
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.errors import IllegalActionError, RulesError
+from alphago.games.game import GameSpec, Symmetry
+from alphago.games.go.drawing import draw_game, format_result
+from alphago.games.go.layout import (
+    CAPTURES,
+    EMPTY,
+    MARK_TO_PLAY,
+    NUM_MOVES,
+    NUM_PASSES,
+    TO_PLAY,
+    go_dtype,
+    go_layout,
+    go_rows,
+    neighbour_table,
+)
+from alphago.games.go.moves import fill_legal_actions_all, play_all, replay_all, set_up_all
+from alphago.games.go.naming import (
+    DEFAULT_PLANES,
+    FAMILY,
+    check_go,
+    default_max_moves,
+    go_name,
+    options_text,
+    parse_go_options,
+    parse_size,
+)
+from alphago.games.go.pass_alive import fill_pass_alive_all
+from alphago.games.go.planes import NUM_PLANES, fill_extended_all, fill_history_all
+from alphago.games.go.rules import KO_RULES, GoRules
+from alphago.games.go.scoring import fill_owners_all
+from alphago.games.go.vertices import action_to_vertex, handicap_actions, vertex_to_action
+from alphago.games.notation import illegal_action, integer_actions
+from alphago.games.symmetry import board_symmetries, inverse, is_same
+from alphago.types import NUM_PLAYERS, BoolArray, FloatArray, Int8Array, States, UInt8Array
+
+
+class Go:
+    """Go on a board of any size, by any rules; see `Game` for the common functions.
+
+    Player 0 is Black, player 1 White. An action is `row * width + column`, row 0 on top; the last
+    action is the pass. Two passes in a row end a game, and so does its cap on moves, which leaves
+    it truncated, with the result that the score on the board gives.
+
+    A handicap game starts with fixed stones on the board and White to move.
+    """
+
+    def __init__(
+        self,
+        *,
+        height: int,
+        width: int,
+        rules: GoRules,
+        max_moves: int | None = None,
+        planes: str = DEFAULT_PLANES,
+        handicap: int = 0,
+    ) -> None:
+        """Describes the game.
+
+        Args:
+            height: rows of the board, 1 to 25.
+            width: columns of the board, 1 to 25.
+            rules: the rules.
+            max_moves: cap on the number of moves; None for `default_max_moves`.
+            planes: what networks see: "history" or "extended", as in `planes.py`.
+            handicap: number of handicap stones, 0 or what the board has points for.
+
+        Raises:
+            RulesError: if there is no such game.
+        """
+        cap = default_max_moves(height, width) if max_moves is None else max_moves
+        check_go(height, width, max_moves=cap, planes=planes)
+        self.height, self.width = height, width
+        self.rules, self.handicap, self.planes = rules, handicap, planes
+        num_cells = height * width
+        self._spec = GameSpec(
+            name=go_name(height, width),
+            family=FAMILY,
+            rules=options_text(
+                height, width, rules=rules, handicap=handicap, max_moves=cap, planes=planes
+            ),
+            num_actions=num_cells + 1,
+            observation_shape=(NUM_PLANES[planes], height, width),
+            max_moves=cap,
+            state_dtype=go_dtype(num_cells, cap),
+            pass_action=num_cells,
+            symmetries=_distinct(board_symmetries(height, width, num_extra_actions=1)),
+        )
+        self._layout = go_layout(self._spec.state_dtype)
+        self._neighbours = neighbour_table(height, width)
+        self._ko_rule = KO_RULES.index(rules.ko)
+        self._white_points = rules.komi + rules.bonus(handicap)
+        stones = handicap_actions(handicap, height=height, width=width) if handicap else []
+        self._initial_state = self.position(stones, [], 1 if handicap else 0)
+
+    @classmethod
+    def from_text(cls, name: str, options: Mapping[str, str]) -> Self:
+        """Makes a game of its name and options.
+
+        Args:
+            name: such as "go_9x9".
+            options: as in `parse_go_options`.
+
+        Returns:
+            The game.
+
+        Raises:
+            UnknownGameError: if the name is no board.
+            RulesError: if an option is not allowed.
+        """
+        height, width = parse_size(name)
+        parsed = parse_go_options(options)
+        return cls(height=height, width=width, **parsed._asdict())
+
+    def with_rules(self, rules: GoRules) -> "Go":
+        """Returns the same game by other rules; its states are states of this one."""
+        return Go(
+            height=self.height,
+            width=self.width,
+            rules=rules,
+            max_moves=self._spec.max_moves,
+            planes=self.planes,
+            handicap=self.handicap,
+        )
+
+    @property
+    def spec(self) -> GameSpec:
+        """The facts of this game."""
+        return self._spec
+
+    # --- positions ---
+
+    def initial_states(self, num_games: int) -> States:
+        """Returns [B] boards, empty or with the handicap stones."""
+        return self._initial_state.repeat(num_games)
+
+    def position(self, black: Iterable[int], white: Iterable[int], to_play: int) -> States:
+        """Sets up a position, the first of its superko history.
+
+        Args:
+            black: black stones, as actions.
+            white: white stones, as actions.
+            to_play: the player to move.
+
+        Returns:
+            [1] the position.
+
+        Raises:
+            RulesError: if a stone is off the board, two are on one point, or a chain has no
+                liberty.
+        """
+        states = np.zeros(1, self._spec.state_dtype)
+        setup = states["setup"][0]
+        setup[:] = EMPTY
+        for player, stones in enumerate((black, white)):
+            for action in stones:
+                self._set_stone(setup, player=player, action=action)
+        self._check_player(to_play)
+        set_up_all(go_rows(states), self._layout, self._neighbours, to_play)
+        stones_at = np.flatnonzero(setup != EMPTY)
+        airless = stones_at[states["liberties"][0][states["heads"][0][stones_at]] == 0]
+        if len(airless) > 0:
+            raise RulesError(
+                f"{self._spec.name}: got a chain without liberty at"
+                f" {self.action_to_text(int(airless[0]))}, allowed: chains with liberties"
+            )
+        return states
+
+    def _set_stone(self, setup: Int8Array, *, player: int, action: int) -> None:
+        num_cells = self._layout.num_cells
+        if not 0 <= action < num_cells:
+            raise RulesError(
+                f"{self._spec.name}: got a stone at {action}, allowed: 0 to {num_cells - 1}"
+            )
+        if setup[action] != EMPTY:
+            raise RulesError(
+                f"{self._spec.name}: got two stones at {self.action_to_text(action)}, allowed: one"
+            )
+        setup[action] = player
+
+    def _check_player(self, player: int) -> None:
+        if player not in range(NUM_PLAYERS):
+            raise RulesError(f"{self._spec.name}: got player {player}, allowed: 0 or 1")
+
+    def with_to_play(self, states: States, player: int) -> States:
+        """Gives the move to a player, as if the other one had passed, but without a move.
+
+        Where that changes who is to move, passes before do not count any more, so that a game ended
+        by them goes on. For situational superko the position has then been there with either player
+        to move.
+
+        Args:
+            states: [B] states.
+            player: who shall be to move.
+
+        Returns:
+            [B] new states.
+
+        Raises:
+            RulesError: if there is no such player.
+        """
+        self._check_player(player)
+        after = states.copy()
+        changed = np.flatnonzero(after["facts"][:, TO_PLAY] != player)
+        after["facts"][changed, TO_PLAY] = player
+        after["facts"][changed, NUM_PASSES] = 0
+        after["marks"][changed, after["facts"][changed, NUM_MOVES]] |= MARK_TO_PLAY << player
+        return after
+
+    # --- playing ---
+
+    def step(self, states: States, actions: npt.ArrayLike) -> States:
+        """Plays one action in every game; see `Game.step`."""
+        checked = integer_actions(actions, num_games=len(states))
+        after = states.copy()
+        bad_row = play_all(
+            go_rows(after),
+            self._layout,
+            self._neighbours,
+            self._ko_rule,
+            self.rules.suicide,
+            checked,
+        )
+        if bad_row >= 0:
+            raise illegal_action(self, states, row=bad_row, action=int(checked[bad_row]))
+        return after
+
+    def legal_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], True where the action is legal; all False in a finished game."""
+        legal = np.empty((len(states), self._spec.num_actions), np.bool_)
+        fill_legal_actions_all(
+            go_rows(states),
+            self._layout,
+            self._neighbours,
+            self._ko_rule,
+            self.rules.suicide,
+            legal,
+        )
+        return legal
+
+    def to_play(self, states: States) -> Int8Array:
+        """Returns int8 [B], the player to move, also after the last move."""
+        players: Int8Array = states["facts"][:, TO_PLAY].astype(np.int8)
+        return players
+
+    def is_over(self, states: States) -> BoolArray:
+        """Returns bool [B], True after two passes in a row, or as many moves as are allowed."""
+        facts = states["facts"]
+        over: BoolArray = (facts[:, NUM_PASSES] >= 2) | (
+            facts[:, NUM_MOVES] >= self._spec.max_moves
+        )
+        return over
+
+    def is_truncated(self, states: States) -> BoolArray:
+        """Returns bool [B], True where the number of moves, and no two passes, ended the game."""
+        facts = states["facts"]
+        truncated: BoolArray = (facts[:, NUM_PASSES] < 2) & (
+            facts[:, NUM_MOVES] >= self._spec.max_moves
+        )
+        return truncated
+
+    def returns(self, states: States) -> FloatArray:
+        """Returns float32 [B, P]: 1 for whoever has the higher score, -1 for the other."""
+        results = np.zeros((len(states), NUM_PLAYERS), np.float32)
+        over = self.is_over(states)
+        if over.any():
+            black = np.sign(self.score(states[over]))
+            results[over] = np.stack([black, -black], axis=1)
+        return results
+
+    # --- counting ---
+
+    def owners(self, states: States, dead: BoolArray | None = None) -> Int8Array:
+        """Tells who owns each point.
+
+        Args:
+            states: [B] states, over or not.
+            dead: bool [B, H, W], stones to be taken off first; None for none.
+
+        Returns:
+            int8 [B, H, W], the player whose stone is there or whose stones alone surround the
+            empty region; EMPTY, -1, for nobody.
+        """
+        owners = states["board"].copy()
+        if dead is not None:
+            owners[:, :-1][dead.reshape(len(states), -1)] = EMPTY
+        fill_owners_all(owners, self._neighbours)
+        return self._as_boards(owners[:, :-1])
+
+    def score(self, states: States, dead: BoolArray | None = None) -> FloatArray:
+        """Counts the board by the rules' scoring, see `scoring.py`.
+
+        Args:
+            states: [B] states, over or not.
+            dead: bool [B, H, W], stones to be taken off first; None if all are alive.
+
+        Returns:
+            float32 [B], Black's points minus White's, komi and handicap bonus included; 0 is a
+            draw.
+        """
+        board = self.board(states)
+        owners = self.owners(states, dead)
+        points = [np.sum(owners == player, axis=(1, 2)) for player in range(NUM_PLAYERS)]
+        if self.rules.scoring == "territory":
+            prisoners = self.captures(states)
+            for player in range(NUM_PLAYERS):
+                stones = board == player
+                taken = np.zeros_like(stones) if dead is None else dead & (board == 1 - player)
+                alive = stones if dead is None else stones & ~dead
+                points[player] = (
+                    points[player]
+                    - np.sum(alive, axis=(1, 2))
+                    + np.sum(taken, axis=(1, 2))
+                    + prisoners[:, player]
+                )
+        return (points[0] - points[1] - self._white_points).astype(np.float32)
+
+    def pass_alive(self, states: States) -> Int8Array:
+        """Returns int8 [B, H, W], who owns a point whatever happens, by Benson; EMPTY for nobody.
+
+        These are stones that cannot be captured though their owner always passes, and territory in
+        which the opponent cannot live; see `pass_alive.py`.
+        """
+        owners = np.empty((len(states), self._layout.num_cells), np.int8)
+        fill_pass_alive_all(go_rows(states), self._layout, self._neighbours, owners)
+        return self._as_boards(owners)
+
+    # --- facts of positions ---
+
+    def _as_boards(self, cells: Int8Array) -> Int8Array:
+        return cells.reshape(len(cells), self.height, self.width)
+
+    def board(self, states: States) -> Int8Array:
+        """Returns int8 [B, H, W], player ids, EMPTY (-1) where no stone is."""
+        return self._as_boards(states["board"][:, :-1].copy())
+
+    def captures(self, states: States) -> npt.NDArray[np.int32]:
+        """Returns int32 [B, P], the number of stones each player has captured."""
+        captured: npt.NDArray[np.int32] = states["facts"][
+            :, CAPTURES : CAPTURES + NUM_PLAYERS
+        ].astype(np.int32)
+        return captured
+
+    def num_moves(self, states: States) -> npt.NDArray[np.int32]:
+        """Returns int32 [B], the number of moves played, passes included."""
+        counts: npt.NDArray[np.int32] = states["facts"][:, NUM_MOVES].astype(np.int32)
+        return counts
+
+    def num_passes(self, states: States) -> npt.NDArray[np.int32]:
+        """Returns int32 [B], the number of passes in a row at the end."""
+        counts: npt.NDArray[np.int32] = states["facts"][:, NUM_PASSES].astype(np.int32)
+        return counts
+
+    def last_action(self, states: States) -> npt.NDArray[np.int64]:
+        """Returns int64 [B], the last move; -1 before the first."""
+        num_moves = self.num_moves(states)
+        actions = states["actions"][np.arange(len(states)), np.maximum(num_moves - 1, 0)]
+        return np.where(num_moves > 0, actions, -1).astype(np.int64)
+
+    def observe(self, states: States) -> UInt8Array:
+        """Returns uint8 [B, C, H, W], the planes of `planes.py`."""
+        num_planes = self._spec.observation_shape[0]
+        observations = np.empty((len(states), num_planes, self._layout.num_cells), np.uint8)
+        rows = go_rows(states)
+        if self.planes == "history":
+            fill_history_all(rows, self._layout, observations)
+        else:
+            fill_extended_all(
+                rows,
+                self._layout,
+                self._neighbours,
+                self._ko_rule,
+                self.rules.suicide,
+                self._white_points,
+                observations,
+            )
+        return observations.reshape(len(states), *self._spec.observation_shape)
+
+    def apply_symmetry(self, states: States, symmetry: Symmetry) -> States:
+        """Returns [B] transformed games: the same moves, transformed, played from the beginning."""
+        transformed = np.zeros(len(states), self._spec.state_dtype)
+        transformed["setup"] = states["setup"][:, symmetry.cells]
+        images = inverse(symmetry).actions
+        replay_all(go_rows(states), self._layout, self._neighbours, images, go_rows(transformed))
+        return transformed
+
+    # --- texts ---
+
+    def action_to_text(self, action: int) -> str:
+        """Returns the move as a GTP vertex, such as "D4" or "pass".
+
+        Raises:
+            IllegalActionError: if there is no such action.
+        """
+        if not 0 <= action < self._spec.num_actions:
+            raise IllegalActionError(
+                f"{self._spec.name}: got action {action},"
+                f" allowed: 0 to {self._spec.num_actions - 1}"
+            )
+        return action_to_vertex(int(action), height=self.height, width=self.width)
+
+    def text_to_action(self, text: str) -> int:
+        """Reads a GTP vertex, upper or lower case; spaces around it are ignored.
+
+        Raises:
+            NotationError: if the text names no action of this game.
+        """
+        return vertex_to_action(text, height=self.height, width=self.width)
+
+    def render(self, state: np.void) -> str:
+        """Returns the board with X (Black) and O (White), the last stone in brackets."""
+        states = np.array([state], self._spec.state_dtype)
+        end = ""
+        if self.is_over(states)[0]:
+            black = float(self.score(states)[0])
+            end = "cut off, " * bool(self.is_truncated(states)[0]) + format_result(black)
+        return draw_game(
+            self.board(states)[0],
+            last_action=int(self.last_action(states)[0]),
+            to_play=int(self.to_play(states)[0]),
+            captures=self.captures(states)[0],
+            komi=self._white_points,
+            end=end,
+        )
+
+
+def _distinct(symmetries: tuple[Symmetry, ...]) -> tuple[Symmetry, ...]:
+    """Leaves out what does the same as an earlier one: on one row, a mirror may do nothing."""
+    found: list[Symmetry] = []
+    for symmetry in symmetries:
+        if not any(is_same(symmetry, earlier) for earlier in found):
+            found.append(symmetry)
+    return tuple(found)

@@ -1,0 +1,179 @@
+"""Stones that live though their owner passes for ever, compiled.
+
+Source: Benson 1976, "Life in the game of Go". Suicide is taken as illegal, as nearly all rules have
+it: an opponent cannot fill the last liberty of an eye without capturing.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.games.go.layout import EMPTY, Layout, Rows
+from alphago.games.go.moves import game_row
+from alphago.games.go.scoring import fill_region
+from alphago.kernels import kernel
+from alphago.types import BoolArray, Int8Array
+
+Shorts = npt.NDArray[np.int16]
+
+_NO_CHAIN = -1
+
+
+@kernel
+def find_regions(
+    board: Int8Array, neighbours: Shorts, player: int, cells: Shorts, starts: Shorts
+) -> int:
+    """Finds the regions that a player's stones bound: all that is connected without them.
+
+    Args:
+        board: int8 [K + 1].
+        neighbours: int16 [K, 4].
+        player: whose stones bound.
+        cells: int16 [K], filled with the cells, region by region.
+        starts: int16 [K + 1], filled with the place in `cells` where each region starts, and, one
+            further, where the last one ends.
+
+    Returns:
+        The number of regions.
+    """
+    regions = np.full(len(neighbours), -1, np.int16)
+    num_regions = 0
+    starts[0] = 0
+    for cell in range(len(neighbours)):
+        if board[cell] != player and regions[cell] == -1:
+            room = cells[starts[num_regions] :]
+            size = fill_region(board, neighbours, cell, player, regions, cell, room)
+            starts[num_regions + 1] = starts[num_regions] + size
+            num_regions += 1
+    return num_regions
+
+
+@kernel
+def touches_chain(
+    board: Int8Array, heads: Shorts, neighbours: Shorts, cell: int, head: int
+) -> bool:
+    """Tells whether a cell is beside a stone of the chain with a head."""
+    player = board[head]
+    for side in range(4):
+        beside = neighbours[cell, side]
+        if board[beside] == player and heads[beside] == head:
+            return True
+    return False
+
+
+@kernel
+def find_vital_chains(
+    board: Int8Array,
+    heads: Shorts,
+    neighbours: Shorts,
+    player: int,
+    region: Shorts,
+    vital: Shorts,
+) -> None:
+    """Finds the chains to which a region is an eye: each empty cell of it is a liberty of theirs.
+
+    `vital`, int16 [4], is filled with their heads, `_NO_CHAIN` behind. There are at most four,
+    since all of them touch the first empty cell.
+    """
+    vital[:] = _NO_CHAIN
+    first = region[0]
+    for cell in region:
+        if board[cell] == EMPTY:
+            first = cell
+            break
+    num_vital = 0
+    for side in range(4):
+        beside = neighbours[first, side]
+        if board[beside] != player or np.any(vital[:num_vital] == heads[beside]):
+            continue
+        is_vital = True
+        for cell in region:
+            if board[cell] == EMPTY and not touches_chain(
+                board, heads, neighbours, cell, heads[beside]
+            ):
+                is_vital = False
+        if is_vital:
+            vital[num_vital] = heads[beside]
+            num_vital += 1
+
+
+@kernel
+def keep_alive_chains(num_eyes: Shorts, is_alive: BoolArray) -> bool:
+    """Takes the life of chains with fewer than two eyes, in place; returns whether any had it."""
+    changed = False
+    for head in range(len(num_eyes)):
+        if is_alive[head] and num_eyes[head] < 2:
+            is_alive[head] = False
+            changed = True
+    return changed
+
+
+@kernel
+def count_border(
+    board: Int8Array,
+    heads: Shorts,
+    neighbours: Shorts,
+    player: int,
+    region: Shorts,
+    is_alive: BoolArray,
+) -> tuple[int, int]:
+    """Returns the numbers of a region's cells beside living and beside other own chains."""
+    num_living = 0
+    num_other = 0
+    for cell in region:
+        beside_living = False
+        for side in range(4):
+            beside = neighbours[cell, side]
+            if board[beside] == player:
+                beside_living |= is_alive[heads[beside]]
+                num_other += not is_alive[heads[beside]]
+        num_living += beside_living
+    return num_living, num_other
+
+
+@kernel
+def fill_pass_alive(
+    board: Int8Array, heads: Shorts, neighbours: Shorts, player: int, owners: Int8Array
+) -> None:
+    """Writes a player's pass-alive stones and their territory into `owners` [K], in place.
+
+    Territory is a region which only pass-alive chains bound, and in which at most one cell is not
+    beside them: the opponent cannot make two eyes there.
+    """
+    num_cells = len(neighbours)
+    cells, starts = np.empty(num_cells, np.int16), np.empty(num_cells + 1, np.int16)
+    num_regions = find_regions(board, neighbours, player, cells, starts)
+    vital = np.empty((num_regions, 4), np.int16)
+    for index in range(num_regions):
+        region = cells[starts[index] : starts[index + 1]]
+        find_vital_chains(board, heads, neighbours, player, region, vital[index])
+    is_alive = np.zeros(num_cells, np.bool_)
+    for cell in range(num_cells):
+        is_alive[cell] = board[cell] == player and heads[cell] == cell
+    changed = True
+    while changed:
+        num_eyes = np.zeros(num_cells, np.int16)
+        for index in range(num_regions):
+            region = cells[starts[index] : starts[index + 1]]
+            if count_border(board, heads, neighbours, player, region, is_alive)[1] == 0:
+                for head in vital[index]:
+                    if head != _NO_CHAIN:
+                        num_eyes[head] += 1
+        changed = keep_alive_chains(num_eyes, is_alive)
+    for cell in range(num_cells):
+        if board[cell] == player and is_alive[heads[cell]]:
+            owners[cell] = player
+    for index in range(num_regions):
+        region = cells[starts[index] : starts[index + 1]]
+        living, other = count_border(board, heads, neighbours, player, region, is_alive)
+        if living > 0 and other == 0 and len(region) - living <= 1:
+            owners[region] = player
+
+
+@kernel
+def fill_pass_alive_all(rows: Rows, layout: Layout, neighbours: Shorts, owners: Int8Array) -> None:
+    """Writes who owns which cell for ever. `owners`, int8 [B, K], is filled in place."""
+    for b in range(len(owners)):
+        row = game_row(rows, layout, b)
+        owners[b, :] = EMPTY
+        for player in range(2):
+            fill_pass_alive(row.board, row.heads, neighbours, player, owners[b])
