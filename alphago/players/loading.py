@@ -11,11 +11,12 @@ from typing import Any, Literal, NamedTuple
 
 import yaml
 
-from alphago.errors import CheckpointError, PlayerError, UnknownGameError
+from alphago.errors import AlphagoError, CheckpointError, PlayerError
 from alphago.files import BEST_FILE, CHECKPOINTS_FOLDER, CONFIG_FILE, MANIFEST_FILE, reason
 from alphago.games import make_game
-from alphago.games.game import Game
+from alphago.games.game import Game, GameSpec
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
+from alphago.network.network import NetworkConfig
 from alphago.network.weights import NetworkInfo, load_player_network
 from alphago.players.network_player import NetworkPlayer
 from alphago.search.search import SearchConfig
@@ -57,17 +58,17 @@ def load_network_player(
         The player, with the run's constants of the search, on a GPU if there is one.
 
     Raises:
-        PlayerError: if the network is of another game or the run has no such step.
+        PlayerError: if the network cannot play this game or the run has no such step.
         CheckpointError: if something is missing or broken.
     """
     found = find_network(path, step=step)
+    try:
+        own_game = make_game(found.info.game)
+    except AlphagoError as error:
+        raise CheckpointError(f"{found.folder}: {error}") from error
     if game is None:
-        try:
-            game = make_game(found.info.game)
-        except UnknownGameError as error:
-            raise CheckpointError(f"{found.folder}: {error}") from error
-    if game.spec.name != found.info.game:
-        raise PlayerError(f"{name}: plays {found.info.game}, but the game is {game.spec.name}")
+        game = own_game
+    check_plays(found.info.network, own_game.spec, game.spec, name=name)
     settings = read_play_settings(found.folder / CONFIG_FILE)
     evaluator = NetworkEvaluator(game, found.info.network, settings.evaluator)
     evaluator.load_weights(found.weights)
@@ -79,6 +80,31 @@ def load_network_player(
         name=name,
         seed=seed,
     )
+
+
+def check_plays(network: NetworkConfig, own: GameSpec, wanted: GameSpec, *, name: str) -> None:
+    """Raises unless a network can play a game; the rules may be others than it has learnt.
+
+    Args:
+        network: its sizes.
+        own: the game it has learnt.
+        wanted: the game it has to play.
+        name: how the player is called.
+
+    Raises:
+        PlayerError: if the game is of another family, shows other planes, or has another board size
+            than a network with fixed heads can play.
+    """
+    (own_planes, *own_board), (planes, *board) = own.observation_shape, wanted.observation_shape
+    if own.family != wanted.family:
+        raise PlayerError(f"{name}: plays {own.name}, but the game is {wanted.name}")
+    if own_planes != planes:
+        raise PlayerError(f"{name}: sees {own_planes} planes, but {wanted.name} shows {planes}")
+    if own_board != board and not network.fits_every_size:
+        raise PlayerError(
+            f"{name}: plays {own.name} alone (network.heads is {network.heads}),"
+            f" but the game is {wanted.name}"
+        )
 
 
 def find_network(path: Path, *, step: Step) -> FoundNetwork:

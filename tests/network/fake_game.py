@@ -6,6 +6,7 @@ from torch import nn
 
 from alphago.games.game import GameSpec
 from alphago.network import EvaluatorConfig, NetworkConfig, PolicyValueNet, make_network
+from alphago.network.blocks import PoolingBlock
 
 STATE = np.dtype([("seed", np.int64)])
 SHAPES = [(3, 6, 7, 7), (17, 5, 4, 21)]  # C, H, W, A
@@ -90,3 +91,30 @@ def make_trained(spec, config, *, seed) -> PolicyValueNet:
         for final in (*network.policy_head.final_layers(), network.value_head.value):
             final.weight.mul_(20)
     return network
+
+
+def make_plain_norms(module):
+    """Makes the batch norms of a module pass on what they get."""
+    for norm in (part for part in module.modules() if isinstance(part, nn.BatchNorm2d)):
+        norm.weight.fill_(1.0)
+        norm.bias.fill_(0.0)
+        norm.running_mean.fill_(0.0)
+        norm.running_var.fill_(1.0 - norm.eps)
+
+
+def set_kernels(conv, factors):
+    """Makes a 3x3 convolution of channels alone: factors [out][in] of the cell itself."""
+    conv.weight.zero_()
+    conv.weight[:, :, 1, 1] = torch.tensor(factors)
+
+
+def make_hand_block():
+    """A block of two channels, the pooled one read from the first, the other from the second."""
+    block = PoolingBlock(2, pooling_channels=1).eval()
+    with torch.no_grad():
+        make_plain_norms(block)
+        set_kernels(block.pooling.conv, [[2.0, 0.0]])
+        block.bias.weight.copy_(torch.tensor([[0.5, 0.0, -1.0]]))
+        set_kernels(block.conv1, [[0.0, 1.0]])
+        set_kernels(block.conv2, [[1.0], [-2.0]])
+    return block

@@ -6,9 +6,16 @@ import pytest
 import torch
 
 from alphago.errors import CheckpointError, ConfigError
-from alphago.network import NetworkEvaluator, choose_device, make_network, weights_of
+from alphago.network import (
+    NetworkEvaluator,
+    choose_device,
+    load_weights,
+    make_network,
+    weights_of,
+)
 from alphago.network.evaluator import choose_precision
 from tests.network.fake_game import (
+    KINDS,
     SHAPES,
     FakeGame,
     make_config,
@@ -68,6 +75,40 @@ def test_a_position_alone_twice_and_among_64_is_answered_alike(shape, precision,
         np.testing.assert_allclose(one[0], many[17], rtol=0, atol=bound)
 
 
+@pytest.mark.parametrize(("precision", "bound"), [("fp32", 1e-5), ("bf16", 0.02)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_position_is_answered_alike_whatever_the_others_are(kind, precision, bound):
+    game = FakeGame(17, 5, 4, 21)
+    evaluator = make_evaluator(game, config=make_config(**KINDS[kind]), precision=precision)
+    observations = random_observations(game.spec, 64, seed=3)
+    others = 1 - observations
+    others[17] = observations[17]
+    for one, other, alone in zip(
+        evaluator.evaluate_observations(observations),
+        evaluator.evaluate_observations(others),
+        evaluator.evaluate_observations(observations[17:18]),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one[17], other[17])
+        np.testing.assert_allclose(one[17], alone[0], rtol=0, atol=bound)
+
+
+def test_pooled_heads_evaluate_a_board_of_another_size_with_the_same_weights():
+    config = make_config(**KINDS["both"])
+    weights = weights_of(make_trained(make_spec(17, 9, 9, 82), config, seed=1))
+    game = FakeGame(17, 13, 7, 92)
+    evaluator = NetworkEvaluator(game, config, make_evaluator_config())
+    evaluator.load_weights(weights)
+    observations = random_observations(game.spec, 8, seed=3)
+    network = make_network(game.spec, config, seed=0).eval()
+    load_weights(network, weights)
+    with torch.no_grad():
+        logits, values = network(torch.from_numpy(observations).float())
+    answer = evaluator.evaluate_observations(observations)
+    np.testing.assert_allclose(answer.prior_logits, logits, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(answer.value, values, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_the_order_of_rows_does_not_matter(precision):
     game = FakeGame(3, 6, 7, 7)
@@ -80,8 +121,10 @@ def test_the_order_of_rows_does_not_matter(precision):
         np.testing.assert_allclose(one[order], other, rtol=0, atol=1e-5)
 
 
-def test_bf16_stays_close_to_fp32():
-    game, config = FakeGame(3, 6, 7, 7), make_config(num_blocks=4, num_channels=32)
+@pytest.mark.parametrize("kind", KINDS)
+def test_bf16_stays_close_to_fp32(kind):
+    game = FakeGame(17, 9, 9, 82)
+    config = make_config(num_blocks=4, num_channels=32, **KINDS[kind])
     exact = make_evaluator(game, config=config, precision="fp32")
     rough = make_evaluator(game, config=config, precision="bf16")
     observations = random_observations(game.spec, 256, seed=3)
@@ -157,11 +200,12 @@ def test_read_only_and_strided_observations_are_taken():
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_no_rows_are_answered_by_no_rows(precision):
-    game = FakeGame(3, 6, 7, 7)
-    evaluator = make_evaluator(game, precision=precision)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_rows_are_answered_by_no_rows(kind, precision):
+    game = FakeGame(17, 5, 4, 21)
+    evaluator = make_evaluator(game, config=make_config(**KINDS[kind]), precision=precision)
     logits, values = evaluator.evaluate_observations(random_observations(game.spec, 0, seed=0))
-    assert logits.shape == (0, 7)
+    assert logits.shape == (0, 21)
     assert values.shape == (0,)
 
 
@@ -274,10 +318,11 @@ def test_auto_precision_follows_the_processor(monkeypatch, avx512, amx, expected
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize(("precision", "bound"), [("fp32", 1e-4), ("bf16", 0.05)])
-def test_the_gpu_answers_like_the_cpu(precision, bound):
-    game = FakeGame(17, 5, 4, 21)
-    gpu = make_evaluator(game, device="cuda", precision=precision)
-    cpu = make_evaluator(game)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_gpu_answers_like_the_cpu(kind, precision, bound):
+    game, config = FakeGame(17, 5, 4, 21), make_config(**KINDS[kind])
+    gpu = make_evaluator(game, config=config, device="cuda", precision=precision)
+    cpu = make_evaluator(game, config=config)
     observations = random_observations(game.spec, 64, seed=3)
     expected, got = (e.evaluate_observations(observations) for e in (cpu, gpu))
     np.testing.assert_allclose(got.prior_logits, expected.prior_logits, rtol=bound, atol=bound)

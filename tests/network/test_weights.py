@@ -193,6 +193,14 @@ def test_the_network_of_a_checkpoint(checkpoint):
     np.testing.assert_array_equal(plain["stem.weight"], played["stem.weight"])
 
 
+def test_a_checkpoint_older_than_the_newer_options_plays_as_it_did(checkpoint):
+    manifest = read_manifest(checkpoint)
+    for option in ("pooling_channels", "heads"):
+        del manifest["network"][option]
+    write_manifest(checkpoint, manifest)
+    assert load_player_network(checkpoint)[0].network == make_config()
+
+
 def test_one_flipped_bit_is_noticed(checkpoint):
     path = checkpoint / "weights.safetensors"
     content = bytearray(path.read_bytes())
@@ -233,6 +241,7 @@ def test_a_manifest_without_an_entry_is_refused(checkpoint, key):
         ("network", {"num_blocks": 2}, "num_channels"),
         ("network", vars(make_config()) | {"extra": 1}, "extra"),
         ("network", vars(make_config()) | {"num_blocks": 0}, "network.num_blocks"),
+        ("network", vars(make_config()) | {"heads": ["fixed"]}, "network.heads"),
         ("network", None, "manifest.json"),
         ("game", 3, "game: got 3, allowed: the name"),
         ("step", "400", "step: got '400', allowed: an integer"),

@@ -1,6 +1,6 @@
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -8,7 +8,9 @@ import pytest
 from alphago.errors import CheckpointError, PlayerError
 from alphago.games import make_game
 from alphago.network import NetworkConfig, make_network, save_weights, weights_of
+from alphago.network.network import HEADS
 from alphago.players import game_of_player, make_player
+from alphago.players.loading import check_plays
 from train.checkpoint import Checkpoint, save_checkpoint, write_best
 
 GAME = make_game("tic_tac_toe")
@@ -189,3 +191,47 @@ def test_folders_that_hold_no_network_are_refused(tmp_path, run):
     (run / "best").write_text("00000999")
     with pytest.raises(CheckpointError, match="'00000999', which is not there"):
         make_player(str(run))
+
+
+# --- which game a network may play ---
+
+NINE = GAME.spec._replace(
+    name="go_9x9", family="go", observation_shape=(17, 9, 9), num_actions=82, pass_action=81
+)
+THIRTEEN = NINE._replace(
+    name="go_13x13", observation_shape=(17, 13, 13), num_actions=170, pass_action=169
+)
+
+
+def check(heads, *, own=NINE, wanted):
+    """Asks whether a network of these heads that has learnt one game plays another."""
+    check_plays(replace(NETWORK, heads=heads), own, wanted, name="n")
+
+
+@pytest.mark.parametrize("heads", HEADS)
+def test_other_rules_on_the_same_board_are_played(heads):
+    check(heads, wanted=NINE._replace(rules="komi=5.5"))
+
+
+def test_pooled_heads_play_every_size_of_their_family():
+    check("pooled", wanted=THIRTEEN)
+    check("pooled", own=THIRTEEN, wanted=NINE)
+
+
+@pytest.mark.parametrize(
+    ("heads", "wanted", "words"),
+    [
+        ("fixed", THIRTEEN, "plays go_9x9 alone (network.heads is fixed), but .* is go_13x13"),
+        ("fixed", GAME.spec, "plays go_9x9, but the game is tic_tac_toe"),
+        ("pooled", GAME.spec, "plays go_9x9, but the game is tic_tac_toe"),
+        (
+            "pooled",
+            THIRTEEN._replace(observation_shape=(30, 13, 13)),
+            "sees 17 planes, but go_13x13 shows 30",
+        ),
+    ],
+)
+def test_a_game_that_a_network_cannot_play_is_refused_in_one_line(heads, wanted, words):
+    pattern = "^n: " + words.replace("(", r"\(").replace(")", r"\)") + "$"
+    with pytest.raises(PlayerError, match=pattern):
+        check(heads, wanted=wanted)
