@@ -1,10 +1,64 @@
-"""Uniformly random play: openings for matches, and games for tests."""
+"""Uniformly random play: openings for matches, playouts for players, and games for tests."""
+
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from alphago.games.game import Game
-from alphago.types import States
+from alphago.types import BoolArray, FloatArray, States
+
+
+@runtime_checkable
+class Playouts(Protocol):
+    """How to play a game to its end at random. A game that has these functions is asked itself."""
+
+    def playout_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], the legal actions worth trying; some unless the game is over."""
+        ...
+
+    def playout_returns(self, states: States, *, rng: np.random.Generator) -> FloatArray:
+        """Plays every game to its end at random, once.
+
+        Args:
+            states: [B] states, finished ones too.
+            rng: where the randomness comes from.
+
+        Returns:
+            float32 [B, P], the results by player id; those of finished games are exact.
+        """
+        ...
+
+
+class UniformPlayouts:
+    """Playouts of any game, in which every legal action is equally likely."""
+
+    def __init__(self, game: Game) -> None:
+        """Keeps the rules."""
+        self._game = game
+
+    def playout_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], all legal actions."""
+        return self._game.legal_actions(states)
+
+    def playout_returns(self, states: States, *, rng: np.random.Generator) -> FloatArray:
+        """Plays every game to its end, see `Playouts`."""
+        results = self._game.returns(states)
+        rows = np.flatnonzero(~self._game.is_over(states))
+        states = states[rows]
+        while rows.size:
+            actions = random_legal_actions(self._game, states, rng=rng)
+            states = self._game.step(states, actions)
+            is_over = self._game.is_over(states)
+            if is_over.any():
+                results[rows[is_over]] = self._game.returns(states[is_over])
+                rows, states = rows[~is_over], states[~is_over]
+        return results
+
+
+def playouts_of(game: Game) -> Playouts:
+    """Returns the game's own playouts if it has some, else uniform ones."""
+    return game if isinstance(game, Playouts) else UniformPlayouts(game)
 
 
 def random_legal_actions(

@@ -1,17 +1,11 @@
 """The player that asks a network, with or without a search; for its files see `loading.py`."""
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
 from alphago.games.game import Game
-from alphago.players.player import (
-    MoveAdvice,
-    NamedPlayer,
-    choose_uniformly,
-    legal_actions_to_choose,
-)
+from alphago.players.advice import advice_of, most_visited
+from alphago.players.player import MoveAdvice, NamedPlayer, legal_actions_to_choose
 from alphago.search.search import SearchConfig, run_search
 from alphago.search.tree import node_bytes
 from alphago.types import Evaluator, SearchResult, States
@@ -86,14 +80,8 @@ class NetworkPlayer(NamedPlayer):
         return SearchResult(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def most_visited(self, result: SearchResult) -> npt.NDArray[np.int64]:
-        """Returns the most visited action [B] of each row, without a search the likeliest.
-
-        With few simulations several are often visited equally: the value decides, then the seed.
-        """
-        target = result.policy_target
-        most = target == target.max(axis=1, keepdims=True)
-        values = np.where(most, result.action_values, -np.inf)
-        return choose_uniformly(values == values.max(axis=1, keepdims=True), self._rng)
+        """Returns the most visited action [B] of each row, without a search the likeliest."""
+        return most_visited(result, self._rng)
 
     def analyse(self, states: States) -> list[list[MoveAdvice]]:
         """Returns the legal moves of each position [B], the best first, as `most_visited` has it.
@@ -103,25 +91,4 @@ class NetworkPlayer(NamedPlayer):
             EvaluationError: if the network's answer cannot be used.
         """
         legal = legal_actions_to_choose(self.game, states)
-        result = self.search(states)
-        shares = result.visit_counts / max(1, self.num_simulations)
-        advice = []
-        for row in range(len(states)):
-            moves = [
-                MoveAdvice(
-                    action=action,
-                    move=self.game.action_to_text(action),
-                    visit_share=float(shares[row, action]),
-                    value=float(result.action_values[row, action]) if shares[row, action] else None,
-                    prior=float(result.priors[row, action]),
-                )
-                for action in np.flatnonzero(legal[row]).tolist()
-            ]
-            advice.append(sorted(moves, key=_rank, reverse=True))
-        return advice
-
-
-def _rank(move: MoveAdvice) -> tuple[float, float, float]:
-    """Returns what orders moves: visits, then value, then prior."""
-    value = -math.inf if move.value is None else move.value
-    return move.visit_share, value, move.prior
+        return advice_of(self.game, self.search(states), legal)

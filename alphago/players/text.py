@@ -2,6 +2,7 @@
 
     random | minimax | human
     alphabeta:depth=6
+    uct:playouts=1000                plain UCT with random playouts; also exploration=C
     runs/demo                        a run: its best network, the run's own number of simulations
     runs/demo:simulations=100        with so many simulations a move; 0 plays the raw policy
     runs/demo:step=4000              the network of that optimiser step; also step=best, step=latest
@@ -29,19 +30,24 @@ from alphago.players.human import HumanPlayer
 from alphago.players.minimax import MinimaxPlayer
 from alphago.players.player import Player
 from alphago.players.random_player import RandomPlayer
+from alphago.players.uct_player import UctPlayer
 from alphago.types import MAX_SIMULATIONS
 
 if TYPE_CHECKING:
     from alphago.players.engine import EngineSettings
 
-KINDS = ("random", "minimax", "alphabeta", "human")
+KINDS = ("random", "minimax", "alphabeta", "uct", "human")
 ENGINE_PREFIX = "gtp:"
 DEFAULT_DEPTH = 6  # of alphabeta: sees most traps of Connect Four, in a fiftieth of a second
+
+DEFAULT_PLAYOUTS = 1000  # of uct
+DEFAULT_EXPLORATION = 0.4  # of uct; sqrt(2), which UCB1 proves its bound for, spreads few playouts
 
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "random": (),
     "minimax": (),
     "alphabeta": ("depth",),
+    "uct": ("playouts", "exploration"),
     "human": (),
     ENGINE_PREFIX: (),
 }
@@ -87,6 +93,8 @@ def make_player(
         return RandomPlayer(game, seed=seed)
     if subject == "minimax":
         return MinimaxPlayer(game, seed=seed)
+    if subject == "uct":
+        return _make_uct_player(text, options, game=game, seed=seed)
     if subject == "human":
         return HumanPlayer(game, lines=sys.stdin, screen=sys.stdout)
     depth = _read_integer(
@@ -147,6 +155,19 @@ def _make_engine_player(text: str, game: Game, settings: "EngineSettings | None"
         name=text,
         settings=settings or EngineSettings(),
     )
+
+
+def _make_uct_player(text: str, options: Mapping[str, str], *, game: Game, seed: int) -> UctPlayer:
+    """Makes the player of plain UCT."""
+    num_playouts = _read_integer(
+        text, "playouts", options, default=DEFAULT_PLAYOUTS, lowest=1, highest=MAX_SIMULATIONS
+    )
+    exploration = DEFAULT_EXPLORATION
+    name = f"uct:playouts={num_playouts}"
+    if "exploration" in options:
+        exploration = _parse_decimal(text, "exploration", options["exploration"])
+        name += f",exploration={exploration:g}"
+    return UctPlayer(game, num_playouts=num_playouts, exploration=exploration, name=name, seed=seed)
 
 
 def _make_network_player(
@@ -223,3 +244,10 @@ def _parse_integer(text: str, key: str, got: str, *, allowed: str) -> int:
     if not re.fullmatch(r"[0-9]{1,18}", got):
         raise PlayerError(f"{text}: {key}: got {got!r}, allowed: {allowed}")
     return int(got)
+
+
+def _parse_decimal(text: str, key: str, got: str) -> float:
+    """Reads a plain decimal number without a sign; float() would take nan and 1_0 as well."""
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{0,9})?", got):
+        raise PlayerError(f"{text}: {key}: got {got!r}, allowed: a number of at least 0")
+    return float(got)

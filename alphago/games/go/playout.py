@@ -1,0 +1,332 @@
+"""Random playouts, compiled: the value of a position by playing it to the end at random.
+
+*Light* playouts are those of Monte-Carlo Go: every move that is legal and fills no own eye is
+equally likely, and a player passes only when there is none. They end on boards without dead stones,
+whose area is counted whatever the scoring; ko is the simple one, suicide is never legal. In
+*uniform* playouts all legal actions by the game's rules, the pass included, are equally likely:
+slow and weak, and what other programs' figures are about. Sources: Browne et al. 2012, "A Survey of
+Monte Carlo Tree Search Methods"; Gelly and Silver 2011, "Monte-Carlo tree search and rapid action
+value estimation in computer Go".
+"""
+
+import functools
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.games.game import check_states
+from alphago.games.go.layout import (
+    EMPTY,
+    KO_CELL,
+    NO_CELL,
+    NUM_PASSES,
+    OFF_BOARD,
+    TO_PLAY,
+    Layout,
+    Row,
+    Rows,
+    go_layout,
+    go_rows,
+    neighbour_table,
+)
+from alphago.games.go.light_board import (
+    LIGHT_BOARD,
+    NO_POINT,
+    clear_board,
+    copy_board,
+    count_points,
+    is_legal,
+    is_own_eye,
+    point_of,
+    put_stone,
+    set_colours,
+    set_stones,
+    swap_places,
+)
+from alphago.games.go.moves import game_row, is_finished, play
+from alphago.games.go.moves import is_legal as is_legal_by_the_rules
+from alphago.games.go.rules import KO_RULES
+from alphago.games.go.scoring import fill_owners
+from alphago.games.random_bits import Streams, draw_below, new_streams
+from alphago.kernels import kernel
+from alphago.types import BoolArray, FloatArray, Int8Array, States
+
+if TYPE_CHECKING:
+    from alphago.games.go.game import Go
+
+MOVES_PER_POINT = 3  # a light playout's longest: two kos at once could go on for ever
+
+Shorts = npt.NDArray[np.int16]
+
+_neighbours = functools.cache(neighbour_table)  # making it takes longer than a playout
+_SIGNS = np.array([1, -1], np.float32)  # what a player id wins when Black does
+
+
+class PlayoutResult(NamedTuple):
+    """How the random playouts of a batch of positions ended."""
+
+    scores: FloatArray  # [B, num_playouts], Black's area minus White's, komi and bonus included
+    owners: FloatArray  # [B, H, W], mean owner of each point: 1 Black, -1 White
+
+
+def random_playouts(
+    game: "Go", states: States, *, num_playouts: int, rng: np.random.Generator
+) -> PlayoutResult:
+    """Plays light playouts from every position; from a finished one no more move is played.
+
+    Args:
+        game: the rules; only komi, handicap bonus and the size of the board matter.
+        states: [B] positions.
+        num_playouts: playouts of each, at least 1.
+        rng: where the randomness comes from.
+
+    Returns:
+        Their scores and who owned which point.
+
+    Raises:
+        StateError: if the states are not those of the game.
+    """
+    check_states(game, states)
+    result = PlayoutResult(
+        np.empty((len(states), num_playouts), np.float32),
+        np.zeros((len(states), game.height, game.width), np.float32),
+    )
+    play_out_all(
+        game.board(states),
+        np.ascontiguousarray(states["facts"]),
+        game.is_over(states),
+        _neighbours(game.height, game.width),
+        game.rules.komi + game.rules.bonus(game.handicap),
+        new_streams(len(states), rng),
+        np.empty(2, LIGHT_BOARD),
+        *result,
+    )
+    return result
+
+
+def playout_returns(game: "Go", states: States, *, rng: np.random.Generator) -> FloatArray:
+    """Plays one light playout from every position.
+
+    Args:
+        game: the rules.
+        states: [B] positions.
+        rng: where the randomness comes from.
+
+    Returns:
+        float32 [B, P], the results by player id; those of finished games are the game's own.
+    """
+    scores = random_playouts(game, states, num_playouts=1, rng=rng).scores
+    results: FloatArray = np.sign(scores) * _SIGNS
+    is_over = game.is_over(states)
+    if is_over.any():
+        results[is_over] = game.returns(states[is_over])
+    return results
+
+
+def playout_actions(game: "Go", states: States) -> BoolArray:
+    """Finds the legal actions that are worth trying.
+
+    They are the plays that fill no own eye. To pass is worth trying if there is no such play, or if
+    the opponent has passed and the board as it is wins.
+
+    Args:
+        game: the rules.
+        states: [B] positions.
+
+    Returns:
+        bool [B, A], all False in a finished game.
+    """
+    actions = game.legal_actions(states)
+    facts = np.ascontiguousarray(states["facts"])
+    drop_own_eyes_all(game.board(states), facts, np.empty(1, LIGHT_BOARD), actions)
+    if (facts[:, NUM_PASSES] == 1).any():
+        scores = game.score(states)
+        wins = np.where(facts[:, TO_PLAY] == 0, scores > 0, scores < 0)
+        actions[:, -1] |= (facts[:, NUM_PASSES] == 1) & wins & ~game.is_over(states)
+    return actions
+
+
+def play_uniformly(game: "Go", states: States, *, rng: np.random.Generator) -> States:
+    """Plays every game to its end by the game's own rules, all legal actions equally likely.
+
+    Args:
+        game: the rules.
+        states: [B] positions.
+        rng: where the randomness comes from.
+
+    Returns:
+        [B] finished games.
+    """
+    check_states(game, states)
+    states = states.copy()
+    play_uniformly_all(
+        go_rows(states),
+        go_layout(states.dtype),
+        _neighbours(game.height, game.width),
+        KO_RULES.index(game.rules.ko),
+        game.rules.suicide,
+        new_streams(len(states), rng),
+    )
+    return states
+
+
+@kernel
+def draw_point(board: np.void, player: int, stride: int, stream: Streams) -> int:
+    """Draws a legal point that is no own eye, all of them equally likely; NO_POINT if none is left.
+
+    Points that turn out to be neither are moved behind those still to draw from.
+    """
+    num_left = board["num_empty"]
+    while num_left > 0:
+        place = draw_below(stream, num_left)
+        point = board["empty_points"][place]
+        if not is_own_eye(board, point, player, stride) and is_legal(board, point, player, stride):
+            return point
+        num_left -= 1
+        swap_places(board, place, num_left)
+    return NO_POINT
+
+
+@kernel
+def play_out(
+    board: np.void, player: int, num_passes: int, stride: int, max_moves: int, stream: Streams
+) -> None:
+    """Plays random moves until two passes in a row, or `max_moves` of them. In place."""
+    for _ in range(max_moves):
+        if num_passes >= 2:
+            break
+        point = draw_point(board, player, stride, stream)
+        if point == NO_POINT:
+            num_passes += 1
+            board["ko_point"] = NO_POINT
+        else:
+            num_passes = 0
+            put_stone(board, point, player, stride)
+        player = 1 - player
+
+
+@kernel
+def count_area(
+    board: np.void, cells: Int8Array, scratch: Shorts, neighbours: Shorts, owners: FloatArray
+) -> int:
+    """Returns Black's points minus White's; adds 1 and -1 for them to `owners` [H, W], in place.
+
+    `cells`, int8 [K + 1] with OFF_BOARD at the end, and `scratch`, int16 [2, K], are room to work.
+    """
+    height, width = owners.shape
+    for row in range(height):
+        for column in range(width):
+            cells[row * width + column] = board["colours"][point_of(row * width + column, width)]
+    fill_owners(cells, neighbours, scratch[0], scratch[1])
+    difference = 0
+    for row in range(height):
+        for column in range(width):
+            owner = cells[row * width + column]
+            if owner != EMPTY:
+                points = 1 - 2 * owner
+                difference += points
+                owners[row, column] += points
+    return difference
+
+
+@kernel
+def play_out_all(
+    stones: Int8Array,
+    facts: Shorts,
+    is_over: BoolArray,
+    neighbours: Shorts,
+    white_bonus: float,
+    streams: Streams,
+    boards: States,
+    scores: FloatArray,
+    owners: FloatArray,
+) -> None:
+    """Plays every position out as often as `scores` has columns.
+
+    Args:
+        stones: int8 [B, H, W].
+        facts: int16 [B, 6], see `layout`.
+        is_over: bool [B].
+        neighbours: int16 [K, 4].
+        white_bonus: points White gets.
+        streams: uint64 [B].
+        boards: [2] rows of LIGHT_BOARD, room to work in.
+        scores: float32 [B, num_playouts], filled in place.
+        owners: float32 [B, H, W], zeros, filled in place.
+    """
+    num_games, height, width = stones.shape
+    start, board = boards[0], boards[1]
+    cells = np.full(height * width + 1, OFF_BOARD, np.int8)
+    scratch = np.empty((2, height * width), np.int16)
+    for b in range(num_games):
+        clear_board(start, height, width)
+        set_stones(start, stones[b])
+        if facts[b, KO_CELL] != NO_CELL:
+            start["ko_point"] = point_of(facts[b, KO_CELL], width)
+        num_passes = 2 if is_over[b] else facts[b, NUM_PASSES]
+        for i in range(scores.shape[1]):
+            copy_board(start, board, count_points(height, width))
+            play_out(
+                board,
+                facts[b, TO_PLAY],
+                num_passes,
+                width + 1,
+                MOVES_PER_POINT * height * width,
+                streams[b : b + 1],
+            )
+            area = count_area(board, cells, scratch, neighbours, owners[b])
+            scores[b, i] = area - white_bonus
+        owners[b] /= scores.shape[1]
+
+
+@kernel
+def drop_own_eyes_all(stones: Int8Array, facts: Shorts, boards: States, actions: BoolArray) -> None:
+    """Takes own eyes, and the pass where any other action is left, out of legal actions.
+
+    Args:
+        stones: int8 [B, H, W].
+        facts: int16 [B, 6], see `layout`.
+        boards: [1] row of LIGHT_BOARD, room to work in.
+        actions: bool [B, A], the legal ones; changed in place.
+    """
+    num_games, height, width = stones.shape
+    board = boards[0]
+    clear_board(board, height, width)
+    for b in range(num_games):
+        set_colours(board, stones[b])
+        is_any_left = False
+        for cell in range(height * width):
+            if actions[b, cell]:
+                point = point_of(cell, width)
+                actions[b, cell] = not is_own_eye(board, point, facts[b, TO_PLAY], width + 1)
+                is_any_left |= actions[b, cell]
+        if is_any_left:
+            actions[b, height * width] = False
+
+
+@kernel
+def draw_action(row: Row, neighbours: Shorts, ko_rule: int, suicide: bool, stream: Streams) -> int:
+    """Draws a legal action of an unfinished game, all of them equally likely."""
+    num_actions = len(row.heads) + 1
+    while True:  # the pass is always legal
+        action = draw_below(stream, num_actions)
+        if is_legal_by_the_rules(row, neighbours, action, ko_rule, suicide):
+            return action
+
+
+@kernel
+def play_uniformly_all(
+    rows: Rows,
+    layout: Layout,
+    neighbours: Shorts,
+    ko_rule: int,
+    suicide: bool,
+    streams: Streams,
+) -> None:
+    """Plays every game to its end, in place, with one stream each."""
+    for b in range(len(streams)):
+        row = game_row(rows, layout, b)
+        while not is_finished(row):
+            action = draw_action(row, neighbours, ko_rule, suicide, streams[b : b + 1])
+            play(row, neighbours, row.facts[TO_PLAY], action)
