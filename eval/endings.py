@@ -38,12 +38,12 @@ class GameEnding(NamedTuple):
     # or why it has none. None where it was not asked: of forfeited and truncated games.
     claims: tuple[float | str | None, float | str | None]
 
-    def disagrees(self, player: int) -> bool:
-        """Whether a player of the match counts another score than we do."""
+    def agrees(self, player: int) -> bool:
+        """Whether a player of the match that was asked for the score counts the same as we do."""
         claim = self.claims[player]
         if self.score is None or not isinstance(claim, float):
             return False
-        return abs(claim - self.score) > _SCORE_TOLERANCE
+        return abs(claim - self.score) < _SCORE_TOLERANCE
 
 
 class ScoreChecks(NamedTuple):
@@ -110,6 +110,6 @@ def count_forfeits(endings: Sequence[GameEnding], *, player: int) -> dict[Forfei
 def check_scores(endings: Sequence[GameEnding]) -> ScoreChecks:
     """Counts how often engines and we agree; two engines in one game count twice."""
     claims = [claim for ending in endings for claim in ending.claims if claim is not None]
-    num_disagreed = sum(ending.disagrees(player) for ending in endings for player in (0, 1))
+    num_agreed = sum(ending.agrees(player) for ending in endings for player in (0, 1))
     num_missing = sum(isinstance(claim, str) for claim in claims)
-    return ScoreChecks(len(claims) - num_disagreed - num_missing, num_disagreed, num_missing)
+    return ScoreChecks(num_agreed, len(claims) - num_agreed - num_missing, num_missing)

@@ -115,26 +115,9 @@ def play_match(
     states = _start_positions(game, openings)[:num_games]
     games = [list(opening) for opening in openings for _ in range(2)][:num_games]
     first_seats = np.arange(num_games) % 2
-    active = np.arange(num_games)
-    forfeits: dict[int, tuple[int, Forfeit]] = {}
-    while active.size:
-        actions, given_up = _choose(
-            game,
-            states[active],
-            (first, second),
-            first_seats=first_seats[active],
-            numbers=active.tolist(),
-            games=games,
-        )
-        forfeits |= given_up
-        goes_on = ~np.isin(active, list(given_up))
-        playing, actions = active[goes_on], actions[goes_on]
-        states[playing] = game.step(states[playing], actions)
-        for index, action in zip(playing.tolist(), actions.tolist(), strict=True):
-            games[index].append(action)
-        active = playing[~game.is_over(states[playing])]
-        if progress is not None:
-            progress(num_games - active.size, num_games)
+    forfeits = _play_out(
+        game, states, (first, second), games=games, first_seats=first_seats, progress=progress
+    )
     outcomes = game.returns(states)[np.arange(num_games), first_seats]
     for index, (player, _) in forfeits.items():
         outcomes[index] = -1 if player == 0 else 1
@@ -177,34 +160,34 @@ def match_summary(result: MatchResult) -> dict[str, object]:
         "interval": list(result.interval),
         "num_truncated": result.num_truncated,
         "forfeits": [count_forfeits(result.endings, player=player) for player in (0, 1)],
-        "forfeited_games": _forfeited_games(result),
+        "forfeited_games": forfeited_games(result),
         "final_scores": check_scores(result.endings)._asdict(),
-        "score_disagreements": score_disagreements(result),
+        "score_differences": score_differences(result),
     }
 
 
-def score_disagreements(result: MatchResult) -> list[dict[str, object]]:
-    """Returns the games in which a player counts another score than we do.
+def score_differences(result: MatchResult) -> list[dict[str, object]]:
+    """Returns the games in which a player was asked for the final score and does not share ours.
 
     Returns:
-        For each the game's number (from 1), `ours` and `theirs` as player id 0's points less player
-        id 1's, and `by`, the name of the player.
+        For each the game's number (from 1), `by`, the name of the player, and `ours` and `theirs`
+        as player id 0's points less player id 1's; `theirs` is a text where it gave no score.
     """
     return [
         {
             "game": number,
+            "by": (result.first, result.second)[player],
             "ours": ending.score,
             "theirs": ending.claims[player],
-            "by": (result.first, result.second)[player],
         }
         for number, ending in enumerate(result.endings, start=1)
         for player in (0, 1)
-        if ending.disagrees(player)
+        if ending.claims[player] is not None and not ending.agrees(player)
     ]
 
 
-def _forfeited_games(result: MatchResult) -> list[dict[str, object]]:
-    """Returns number (from 1), player, kind and reason of each forfeited game."""
+def forfeited_games(result: MatchResult) -> list[dict[str, object]]:
+    """Returns number (from 1), `by`, the name of the player, kind and reason of each forfeit."""
     return [
         {
             "game": number,
@@ -223,6 +206,43 @@ def _start_positions(game: Game, openings: Sequence[Sequence[int]]) -> States:
     if finished.size:
         raise FinishedGameError(f"opening {finished[0] + 1} of {len(openings)} ends the game")
     return np.repeat(states, 2)
+
+
+def _play_out(
+    game: Game,
+    states: States,
+    players: tuple[Player, Player],
+    *,
+    games: list[list[int]],
+    first_seats: npt.NDArray[np.int64],
+    progress: Progress | None,
+) -> dict[int, tuple[int, Forfeit]]:
+    """Plays all games [B] to their end, `states` and `games` being brought forward in place.
+
+    Returns:
+        For the forfeited games, by index, which player (0 or 1) did it, and how.
+    """
+    active = np.arange(len(games))
+    forfeits: dict[int, tuple[int, Forfeit]] = {}
+    while active.size:
+        actions, given_up = _choose(
+            game,
+            states[active],
+            players,
+            first_seats=first_seats[active],
+            numbers=active.tolist(),
+            games=games,
+        )
+        forfeits |= given_up
+        goes_on = ~np.isin(active, list(given_up))
+        playing, actions = active[goes_on], actions[goes_on]
+        states[playing] = game.step(states[playing], actions)
+        for index, action in zip(playing.tolist(), actions.tolist(), strict=True):
+            games[index].append(action)
+        active = playing[~game.is_over(states[playing])]
+        if progress is not None:
+            progress(len(games) - active.size, len(games))
+    return forfeits
 
 
 def _choose(
@@ -272,7 +292,8 @@ def _ask(player: Player, states: States, games: Sequence[GameSoFar]) -> list[int
     if isinstance(player, GameFollower):
         return player.choose_in_games(games)
     # Checked: an array of another shape or type would be spread or rounded in silence.
-    return integer_actions(player.choose_actions(states), num_games=len(games)).tolist()
+    actions = integer_actions(player.choose_actions(states), num_games=len(games))
+    return [int(action) for action in actions]
 
 
 def _add_tallies(tallies: Sequence[Tally]) -> Tally:

@@ -1,76 +1,119 @@
 """`alphago match`: two players, many games from paired openings."""
 
+import contextlib
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from scripts.arguments import Parser, parse_words, read_number, seed_from
+from scripts.match_report import describe_match
 from scripts.players import make_players, refuse_people
 from scripts.progress_bar import progress_bar
 
 if TYPE_CHECKING:
-    from eval.matches import MatchResult, Tally
+    from alphago.games import Game
+    from eval.matches import MatchResult
 
 NUM_GAMES = 40  # as in the gate
 OPENING_PLIES = 4  # as in the gate
-KEYS = ("games", "opening_plies", "game", "seed")
+TIMEOUT_S = 60.0
+KEYS = ("games", "opening_plies", "game", "seed", "sgf", "timeout")
+
+_DAY_S = 86_400.0  # longer waits are a slip of the pen
+
+
+class _Settings(NamedTuple):
+    """The numbers of a match."""
+
+    num_games: int
+    num_plies: int  # of an opening
+    timeout_s: float  # for a move of a GTP program
+    seed: int
 
 
 def main(argv: Sequence[str]) -> None:
     """Plays the match and prints its result."""
     arguments = _make_parser().parse(argv)
     values = parse_words(arguments.words, allowed=KEYS)
-    num_games = read_number(
-        values,
-        "games",
-        kind=int,
-        default=NUM_GAMES,
-        allowed="an even integer of at least 2",
-        check=lambda number: number >= 2 and number % 2 == 0,
-    )
-    num_plies = read_number(
-        values,
-        "opening_plies",
-        kind=int,
-        default=OPENING_PLIES,
-        allowed="an integer of at least 0",
-        check=lambda number: number >= 0,
-    )
-    seed = seed_from(values)
+    settings = _read_settings(values)
     texts = (arguments.first, arguments.second)
     refuse_people(texts)
-    game, players = make_players(texts, game_name=values.get("game"), seed=seed)
-    from eval.matches import match_summary, play_match
-    from eval.openings import paired_openings
+    game, result = _play(
+        texts, settings, game_name=values.get("game"), sgf_folder=values.get("sgf")
+    )
+    from alphago.games import game_text
+    from eval.matches import match_summary
 
-    openings = paired_openings(game, num_pairs=num_games // 2, num_plies=num_plies, seed=seed)
-    with progress_bar("games") as progress:
-        result = play_match(game, players[0], players[1], openings=openings, progress=progress)
     if arguments.json:
-        print(json.dumps({"game": game.spec.name, **match_summary(result)}))
+        print(json.dumps({"game": game_text(game.spec), **match_summary(result)}))
     else:
-        print(describe_match(result, game_name=game.spec.name, num_plies=num_plies))
+        print(describe_match(result, game=game, num_plies=settings.num_plies))
 
 
-def describe_match(result: "MatchResult", *, game_name: str, num_plies: int) -> str:
-    """Returns the result as lines of text.
+def _play(
+    texts: Sequence[str], settings: _Settings, *, game_name: str | None, sgf_folder: str | None
+) -> "tuple[Game, MatchResult]":
+    """Makes the players, lets them play and writes the games to the folder, if one is given."""
+    from alphago.players.engine import EngineSettings
+    from alphago.players.game_follower import GameFollower
+    from eval.match_sgf import prepare_folder, write_match
+    from eval.matches import play_match
+    from eval.openings import paired_openings
+    from selfplay.cpus import usable_cpus
 
-    Args:
-        result: the result.
-        game_name: the game.
-        num_plies: random plies of each opening.
-    """
-    low, high = result.interval
-    return "\n".join(
-        (
-            f"{game_name}: {result.first} against {result.second}",
-            f"  moving first   {_describe_tally(result.as_player_0)}",
-            f"  moving second  {_describe_tally(result.as_player_1)}",
-            f"  all            {_describe_tally(result.total)}",
-            f"  score {result.score:.1%}, 95 % interval {low:.1%} to {high:.1%}",
-            f"  {len(result.games)} games, {result.num_distinct_games} distinct (from {num_plies}"
-            " random opening plies, each opening played from both sides)",
-        )
+    num_processes = min(usable_cpus(), settings.num_games)
+    game, players = make_players(
+        texts,
+        game_name=game_name,
+        seed=settings.seed,
+        engines=EngineSettings(timeout_s=settings.timeout_s, num_processes=num_processes),
+    )
+    folder = None if sgf_folder is None else prepare_folder(Path(sgf_folder), game)
+    openings = paired_openings(
+        game,
+        num_pairs=settings.num_games // 2,
+        num_plies=settings.num_plies,
+        seed=settings.seed,
+    )
+    with progress_bar("games") as progress, contextlib.ExitStack() as running:
+        for player in players:
+            if isinstance(player, GameFollower):
+                running.callback(player.close)
+        result = play_match(game, players[0], players[1], openings=openings, progress=progress)
+    if folder is not None:
+        write_match(folder, game, result)
+    return game, result
+
+
+def _read_settings(values: Mapping[str, str]) -> _Settings:
+    """Reads the numbers out of the words."""
+    return _Settings(
+        num_games=read_number(
+            values,
+            "games",
+            kind=int,
+            default=NUM_GAMES,
+            allowed="an even integer of at least 2",
+            check=lambda number: number >= 2 and number % 2 == 0,
+        ),
+        num_plies=read_number(
+            values,
+            "opening_plies",
+            kind=int,
+            default=OPENING_PLIES,
+            allowed="an integer of at least 0",
+            check=lambda number: number >= 0,
+        ),
+        timeout_s=read_number(
+            values,
+            "timeout",
+            kind=float,
+            default=TIMEOUT_S,
+            allowed=f"seconds, above 0 and at most {_DAY_S:.0f}",
+            check=lambda number: 0 < number <= _DAY_S,
+        ),
+        seed=seed_from(values),
     )
 
 
@@ -79,23 +122,32 @@ def _make_parser() -> Parser:
         "match",
         description=(
             "Let two players play a match. Every random opening is played twice, with the sides\n"
-            "swapped; the result is told from A's side, with a 95 % interval of the score."
+            "swapped; the result is told from A's side, with a 95 % interval of the score.\n"
+            "\n"
+            "gtp:COMMAND LINE is any program that plays Go by GTP, looked for on PATH and in\n"
+            "/usr/games. Who crashes, plays an illegal move, refuses a legal one, gives no move\n"
+            "within `timeout` seconds or resigns has lost that game, and is shown to have done so."
         ),
         examples=(
             "alphago match runs/first:simulations=100 alphabeta:depth=6 games=40",
             "alphago match minimax random game=tic_tac_toe games=100 opening_plies=2 --json",
+            'alphago match runs/go "gtp:gnugo --mode gtp --level 10 --chinese-rules\n'
+            '    --positional-superko --forbid-suicide --capture-all-dead" games=200 sgf=games',
         ),
-        usage="A B [games=N] [opening_plies=N] [game=GAME] [seed=N] [--json]",
+        usage=(
+            "A B [games=N] [opening_plies=N] [game=GAME] [seed=N] [sgf=FOLDER]"
+            " [timeout=SECONDS] [--json]"
+        ),
         keys=lambda: KEYS,
     )
     parser.add_argument("first", metavar="A", help="a player, KIND_OR_PATH[:key=value,...]")
     parser.add_argument("second", metavar="B", help="its opponent")
     parser.add_argument(
-        "words", nargs="*", default=[], metavar="key=value", help="games, opening_plies, ..."
+        "words",
+        nargs="*",
+        default=[],
+        metavar="key=value",
+        help="games, opening_plies, ...; sgf=FOLDER keeps every game of Go as an SGF file",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
-
-
-def _describe_tally(tally: "Tally") -> str:
-    return f"{tally.wins} won, {tally.draws} drawn, {tally.losses} lost"

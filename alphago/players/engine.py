@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.errors import PlayerError
-from alphago.games.game import Game
+from alphago.games.game import Game, check_states
 from alphago.games.go.game import Go
 from alphago.players.engine_board import EngineBoard
 from alphago.players.engine_process import EngineFaultError, find_program
@@ -89,7 +89,14 @@ class EnginePlayer(NamedPlayer):
         return np.array(moves, dtype=np.int64)
 
     def choose_in_games(self, games: Sequence[GameSoFar]) -> list[int | Forfeit]:
-        """Chooses an action in each game, see `GameFollower`."""
+        """Chooses an action in each game, see `GameFollower`.
+
+        Raises:
+            StateError: if the states are not those of the player's game.
+            PlayerError: if the engine cannot be started or refuses size, komi or rules.
+        """
+        for game in games:
+            check_states(self._game, game.state)
         return self._ask_all(games, EngineBoard.choose, on_fault=_forfeit_of)
 
     def final_scores(self, games: Sequence[GameSoFar]) -> list[float | str]:

@@ -130,7 +130,7 @@ class EngineProcess:
         """
         self._num_commands += 1
         deadline = time.monotonic() + timeout_s
-        self._send(f"{self._num_commands} {command}\n".encode())
+        self._send(command)
         while (answer := self._take_answer(command)) is None:
             if self._output_ended:
                 raise self._crash(f"ended at {command!r}")
@@ -169,14 +169,14 @@ class EngineProcess:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _send(self, line: bytes) -> None:
-        """Writes a command."""
+    def _send(self, command: str) -> None:
+        """Writes a command, with its number."""
         assert self._process.stdin is not None, "asked for a pipe"
         assert self.is_running, "asked a program that has ended"
         try:
-            self._process.stdin.write(line)
+            self._process.stdin.write(f"{self._num_commands} {command}\n".encode())
         except OSError:  # nobody reads the pipe any more
-            raise self._crash(f"has ended before {line.decode().strip()!r}") from None
+            raise self._crash(f"has ended before {command!r}") from None
 
     def _take_answer(self, command: str) -> str | None:
         """Returns the next whole answer out of the output, None while there is none."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from alphago.games.game import Game
 from alphago.games.notation import replay
+from alphago.players.game_follower import Forfeit, GameFollower, GameSoFar
 from alphago.players.human import HumanPlayer, UndoRequested
 from alphago.players.player import Advisor, Player
 from alphago.types import NUM_PLAYERS, States
@@ -25,7 +26,7 @@ def play_game(
         actions: the moves to start from.
 
     Returns:
-        The actions of the whole game.
+        The actions of the whole game; it has no end if a player that follows games forfeited it.
 
     Raises:
         HumanQuit: if a person leaves.
@@ -38,17 +39,27 @@ def play_game(
     while not game.is_over(states)[0]:
         mover = int(game.to_play(states)[0])
         try:
-            action = int(players[mover].choose_actions(states)[0])
+            action = _choose(players[mover], played, states)
         except UndoRequested:
             played = _take_back(game, played, mover=mover, tell=tell)
             states = replay(game, played)
             continue
+        if isinstance(action, Forfeit):
+            tell(f"result: {players[1 - mover].name} won: {action.reason}")
+            return played
         tell(f"{players[mover].name}: {game.action_to_text(action)}")
         played.append(action)
         states = game.step(states, [action])
     tell(game.render(states[0]))
     tell(_result_text(game, states, players))
     return played
+
+
+def _choose(player: Player, played: Sequence[int], states: States) -> int | Forfeit:
+    """Asks a player for its action in the only game [1] there is."""
+    if isinstance(player, GameFollower):
+        return player.choose_in_games([GameSoFar(0, played, states)])[0]
+    return int(player.choose_actions(states)[0])
 
 
 def _seat(player: Player, *, opponent: Player) -> None:

@@ -1,3 +1,4 @@
+import io
 import shlex
 import sys
 from pathlib import Path
@@ -10,8 +11,8 @@ from alphago.errors import FinishedGameError, PlayerError
 from alphago.games import make_game
 from alphago.games.go.game import Go
 from alphago.games.go.rules import RULE_SETS
-from alphago.games.notation import parse_moves, replay
-from alphago.players import make_player
+from alphago.games.notation import format_moves, parse_moves, replay
+from alphago.players import HumanPlayer, make_player, play_game
 from alphago.players.engine import EngineSettings
 from alphago.players.game_follower import Forfeit, GameFollower, GameSoFar
 from alphago.players.random_player import RandomPlayer
@@ -268,3 +269,16 @@ def test_ctrl_c_stops_all_programs_at_once(engine):
 
     with pytest.raises(KeyboardInterrupt):
         player._ask_all([so_far("", number=n) for n in range(4)], interrupt, on_fault=str)
+
+
+def test_a_person_may_take_back_a_move_against_an_engine(engine, told):
+    lines = io.StringIO("C3\nundo\nC4\npass\n")
+    human = HumanPlayer(GO, lines=lines, screen=io.StringIO(), name="you")
+    said = []
+    played = play_game(GO, (human, engine("--moves=B2", "--flaw=resign:3")), tell=said.append)
+    assert format_moves(GO, played) == "C4 B2 pass"
+    assert said[-1] == "result: you won: resigned"
+    assert [c for c in told() if c.startswith(("play", "clear"))] == [
+        *("clear_board", "play b C3"),
+        *("clear_board", "play b C4", "play b pass"),
+    ]

@@ -1,6 +1,7 @@
-"""A GTP engine whose flaws are chosen by flags. It knows no rules: it plays its points in order.
+"""A GTP engine whose flaws are chosen by flags. It knows no rules: it plays its points in
+order, where no stone has been put before, then it passes.
 
-    python fake_gtp_engine.py [--flaw=NAME[:NUMBER]] [--moves=A1,B1,pass] [--score=B+3.5]
+    python fake_gtp_engine.py [--flaw=NAME[:NUMBER]] [--moves=A1,B1] [--score=B+3.5]
                               [--unknown=COMMAND,...] [--log=FILE]
 
 A flaw with a number shows from the genmove of that number on (from 1, counted in one process).
@@ -27,7 +28,6 @@ class Engine:
         self.width, self.height = 9, 9
         self.stones = {}
         self.num_genmoves = 0
-        self.num_own_moves = 0
         self.known = [name for name in COMMANDS if name not in options.unknown.split(",")]
 
     def shows(self, flaw):
@@ -60,7 +60,6 @@ class Engine:
 
     def do_clear_board(self):
         self.stones = {}
-        self.num_own_moves = 0
         return True, ""
 
     def do_kata_set_rules(self, *words):
@@ -93,20 +92,19 @@ class Engine:
             return True, "resign"
         else:
             vertex = self.next_vertex()
-        self.num_own_moves += 1
         self.stones[vertex] = colour
         return True, vertex
 
     def next_vertex(self):
-        planned = self.options.moves.split(",") if self.options.moves else []
-        if self.num_own_moves < len(planned):
-            return planned[self.num_own_moves]
-        points = (
-            f"{COLUMNS[column]}{row}"
-            for row in range(1, self.height + 1)
-            for column in range(self.width)
-        )
-        return "pass" if planned else next((p for p in points if p not in self.stones), "pass")
+        if self.options.moves:
+            points = self.options.moves.split(",")
+        else:
+            points = [
+                f"{COLUMNS[column]}{row}"
+                for row in range(1, self.height + 1)
+                for column in range(self.width)
+            ]
+        return next((point for point in points if point not in self.stones), "pass")
 
     def do_final_score(self):
         if self.flaw == "crash-at-score":
