@@ -130,7 +130,12 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done: list[str] = []
 
     def make_players(
-        texts: list[str], *, game_name: str | None, seed: int, other_name: str | None = None
+        texts: list[str],
+        *,
+        game_name: str | None,
+        seed: int,
+        other_name: str | None = None,
+        engines: object = None,
     ) -> None:
         for text in texts:
             check_player(text, game_name=game_name or other_name)
