@@ -17,8 +17,9 @@ NUM_COLORS = 2
 LAG = 0.3  # seconds kept back for the way to the controller and back
 _PERIOD_SHARE = 0.8  # of a period that a move may use
 _LARGEST_SHARE = 0.25  # of the main time for one move
-_FEWEST_MOVES = 10  # moves to come that are always reckoned with
+_FEWEST_MOVES = 20  # moves to come that are always reckoned with
 _MOVES_PER_POINT = 0.7  # length of a typical game, both colours together
+_OVERHEAD = 0.1  # seconds of the main time that a move costs beside its thinking
 _SHORTEST = 0.01  # seconds; also with no time left a move has to be found
 
 
@@ -131,6 +132,7 @@ class TimeControl:
             seconds = _PERIOD_SHARE * usable / (clock.number if is_canadian else 1)
             return max(_SHORTEST, seconds)
         to_come = max(_FEWEST_MOVES, (_MOVES_PER_POINT * num_points - num_moves) / 2)
+        usable = max(0.0, usable - _OVERHEAD * to_come)
         share = min(usable / to_come, usable * _LARGEST_SHARE)
         # What comes back with every move, or waits behind the main time, need not be saved.
         per_move = min(usable, _PERIOD_SHARE * _period_per_move(settings))

@@ -1,0 +1,148 @@
+"""An engine to talk to without processes, clocks or networks."""
+
+import itertools
+from collections.abc import Callable
+
+from alphago.games.game import Game
+from alphago.games.go import RULE_SETS, GoRules
+from alphago.players import Player, make_player
+from alphago.players.network_player import NetworkPlayer
+from alphago.protocols.gtp_board import GtpBoard
+from alphago.protocols.gtp_engine import GtpEngine
+from alphago.protocols.gtp_session import EngineOptions, GtpSession
+from alphago.protocols.gtp_thinkers import Thinkers
+from alphago.search import SearchConfig
+from alphago.types import Evaluator
+from tests.search.evaluators import HashEvaluator
+
+CONFIG = SearchConfig(
+    exploration_init=1.25,
+    exploration_base=19652.0,
+    fpu_reduction=0.2,
+    root_fpu_reduction=0.2,
+    noise_concentration=10.83,
+    noise_weight=0.25,
+)
+
+
+class FakeClock:
+    """Goes on by a fixed step with each look at it."""
+
+    def __init__(self, step: float = 0.0) -> None:
+        self.seconds = 0.0
+        self.step = step
+
+    def __call__(self) -> float:
+        self.seconds += self.step
+        return self.seconds
+
+
+class FakeWatch:
+    """An input on which something arrives after so many questions; None: never."""
+
+    def __init__(self) -> None:
+        self.looks_until_word: int | None = 0
+        self.looks_until_end: int | None = None
+        self.waits: list[float | None] = []
+
+    def is_waiting(self) -> bool:
+        if self.looks_until_word is None:
+            return False
+        self.looks_until_word -= 1
+        return self.looks_until_word < 0
+
+    def is_ending(self) -> bool:
+        if self.looks_until_end is None:
+            return False
+        self.looks_until_end -= 1
+        return self.looks_until_end < 0
+
+    def wait(self, seconds: float | None) -> bool:
+        self.waits.append(seconds)
+        return True
+
+
+class Gtp:
+    """A controller: sends a command, checks the frame, returns the text."""
+
+    def __init__(
+        self,
+        make: Callable[[Game], Player] | str = "random",
+        *,
+        size: tuple[int, int] = (9, 9),
+        rules: GoRules = RULE_SETS["chinese"],
+        clock_step: float = 0.0,
+        **options: object,
+    ) -> None:
+        settings: dict[str, object] = {
+            "seconds": None,
+            "resign": None,
+            "ponder": False,
+            "answer_pass": True,
+            "removes_dead": False,
+        }
+        if isinstance(make, str):
+            text = make
+            make = lambda game: make_player(text, game=game, seed=1)  # noqa: E731
+        self.watch, self.clock = FakeWatch(), FakeClock(clock_step)
+        board = GtpBoard(height=size[0], width=size[1], rules=rules, planes="history")
+        self.session = GtpSession(
+            board,
+            Thinkers(make),
+            options=EngineOptions(**{**settings, **options}),
+            watch=self.watch,
+            now=self.clock,
+            name="the engine",
+        )
+        self.engine = GtpEngine(self.session, version="1")
+
+    def pieces(self, line: str) -> list[str]:
+        return list(self.engine.respond(line))
+
+    def raw(self, line: str) -> str:
+        return self.engine.answer(line)
+
+    def __call__(self, line: str) -> str:
+        """Returns the text of a success."""
+        answer = self.raw(line)
+        assert answer.startswith("="), f"{line}: {answer}"
+        assert answer.endswith("\n\n") and "\n\n" not in answer[:-2]
+        return answer[1:-2].removeprefix(" ")
+
+    def refusal(self, line: str) -> str:
+        """Returns the reason of a refusal."""
+        answer = self.raw(line)
+        assert answer.startswith("? "), f"{line}: {answer}"
+        assert answer.endswith("\n\n") and "\n" not in answer[:-2]
+        return answer[2:-2]
+
+    def play(self, *moves: str) -> None:
+        """Plays moves such as `b D4`."""
+        for move in moves:
+            assert self(f"play {move}") == ""
+
+    def alternate(self, text: str) -> None:
+        """Plays vertices, Black first."""
+        for color, vertex in zip(itertools.cycle("bw"), text.split(), strict=False):
+            self.play(f"{color} {vertex}")
+
+    def stones(self, color: str) -> set[str]:
+        return set(self(f"list_stones {color}").split())
+
+
+def network(
+    num_simulations: int = 20, *, evaluator: Callable[[Game], Evaluator] | None = None
+) -> Callable[[Game], Player]:
+    """Returns what makes a network player without a network."""
+
+    def make(game: Game) -> Player:
+        return NetworkPlayer(
+            game,
+            HashEvaluator(game, spread=2.0) if evaluator is None else evaluator(game),
+            search_config=CONFIG,
+            num_simulations=num_simulations,
+            name="network",
+            seed=1,
+        )
+
+    return make

@@ -1,0 +1,189 @@
+"""Rules over GTP: names, KataGo's JSON, KGS's names, komi, handicap."""
+
+import json
+
+import pytest
+
+from alphago.games.go import RULE_SETS
+from tests.protocols.gtp_helpers import Gtp
+
+CHINESE = {
+    "hasButton": False,
+    "ko": "POSITIONAL",
+    "scoring": "AREA",
+    "suicide": False,
+    "tax": "NONE",
+    "whiteHandicapBonus": "N",
+}
+
+
+def rules_of(gtp: Gtp) -> dict[str, object]:
+    return json.loads(gtp("kata-get-rules"))
+
+
+def test_default_is_chinese() -> None:
+    assert rules_of(Gtp()) == CHINESE
+
+
+@pytest.mark.parametrize(
+    ("name", "rule_set"),
+    [
+        ("chinese", "chinese"),
+        ("Chinese-OGS", "chinese"),
+        ("tromp-taylor", "tromp_taylor"),
+        ("aga", "aga"),
+        ("bga", "aga"),
+        ("japanese", "japanese"),
+        ("korean", "japanese"),
+        ("new-zealand", "new_zealand"),
+        ("new_zealand", "new_zealand"),
+    ],
+)
+def test_named_rules_keep_the_komi(name: str, rule_set: str) -> None:
+    gtp = Gtp()
+    gtp("komi 3.5")
+    assert gtp(f"kata-set-rules {name}") == ""
+    expected = RULE_SETS[rule_set]
+    rules = rules_of(gtp)
+    assert rules["ko"] == expected.ko.upper()
+    assert rules["scoring"] == expected.scoring.upper()
+    assert rules["suicide"] is expected.suicide
+    assert rules["whiteHandicapBonus"] == expected.handicap_bonus
+    assert gtp("get_komi") == "3.5"
+
+
+def test_json_changes_what_it_names_and_reads_its_own_answer() -> None:
+    gtp = Gtp()
+    gtp('kata-set-rules {"ko": "SIMPLE", "suicide": true, "friendlyPassOk": true}')
+    assert rules_of(gtp) == {**CHINESE, "ko": "SIMPLE", "suicide": True}
+    gtp(f"kata-set-rules {json.dumps(CHINESE)}")
+    assert rules_of(gtp) == CHINESE
+    gtp("kata-set-rule whiteHandicapBonus N-1")
+    gtp("kata-set-rule suicide true")
+    assert rules_of(gtp) == {**CHINESE, "whiteHandicapBonus": "N-1", "suicide": True}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "kata-set-rules",
+        "kata-set-rules nosuch",
+        "kata-set-rules aga-button",
+        "kata-set-rules {",
+        'kata-set-rules {"ko": "TRIPLE"}',
+        'kata-set-rules {"ko": "SIMPLE", "tax": "ALL"}',
+        'kata-set-rules {"ko": "SIMPLE", "hasButton": true}',
+        'kata-set-rules {"ko": "SIMPLE", "nosuch": 1}',
+        'kata-set-rules {"ko": "SIMPLE", "suicide": "yes"}',
+        'kata-set-rules {"ko": "SIMPLE", "komi": 6.7}',
+        "kata-set-rule ko",
+        "kata-set-rule ko nosuch",
+        "kgs-rules tromp-taylor",
+        "kgs-rules",
+        "komi",
+        "komi x",
+        "komi nan",
+        "komi inf",
+        "komi 6.7",
+        "komi 1_0",
+        "komi 7 5",
+    ],
+)
+def test_wrong_rules_are_refused_and_nothing_changes(line: str) -> None:
+    gtp = Gtp()
+    gtp.play("b E5")
+    assert gtp.refusal(line)
+    assert rules_of(gtp) == CHINESE
+    assert gtp("get_komi") == "7.5"
+    assert gtp.stones("b") == {"E5"}
+
+
+def test_rules_of_kgs() -> None:
+    gtp = Gtp()
+    assert gtp("kgs-rules japanese") == ""
+    assert rules_of(gtp)["scoring"] == "TERRITORY"
+
+
+def test_rules_change_in_the_middle_of_a_game() -> None:
+    gtp = Gtp()
+    gtp.play("b G8", "w J8", "b F9", "w H8", "b H9", "w E5", "b J9", "w G9")
+    assert gtp("is_legal b H9") == "0"
+    gtp("kata-set-rules japanese")
+    assert gtp("is_legal b H9") == "1"
+    gtp("kata-set-rules tromp-taylor")
+    assert gtp.refusal("play b H9") == "illegal move"
+    gtp("clear_board")
+    assert rules_of(gtp)["suicide"] is True  # rules survive, as size and komi do
+
+
+def test_territory_counts_prisoners_and_takes_dead_stones_off() -> None:
+    gtp = Gtp(size=(5, 5))
+    gtp("kata-set-rules japanese")
+    gtp("komi 0")
+    gtp.alternate("C1 D1 C2 D2 C3 D3 C4 D4 C5 D5 pass pass")
+    assert gtp("final_score") == "B+5.0"  # ten points against five
+    gtp("boardsize 7")
+    gtp.alternate("D1 E1 D2 E2 D3 E3 D4 E4 D5 E5 D6 E6 D7 E7 B4 A1 pass pass")
+    # 20 points and the dead stone on A1, once as a point and once as a prisoner; White has 14.
+    assert set(gtp("final_status_list dead").split()) == {"A1"}
+    assert gtp("final_score") == "B+7.0"
+    alive = gtp("final_status_list alive").split("\n")
+    assert sorted(len(chain.split()) for chain in alive) == [1, 7, 7]
+    assert gtp("final_status_list seki") == ""
+    assert gtp.refusal("final_status_list x").startswith("syntax error")
+
+
+@pytest.mark.parametrize(
+    ("rules", "bonus"), [("chinese", 3), ("aga", 2), ("japanese", 0), ("tromp-taylor", 0)]
+)
+def test_handicap_points(rules: str, bonus: int) -> None:
+    gtp = Gtp()
+    gtp(f"kata-set-rules {rules}")
+    gtp("komi 0.5")
+    assert gtp("fixed_handicap 3") == "C3 G7 C7"
+    points = 81 if rules != "japanese" else 78
+    assert gtp("final_score") == f"B+{points - bonus - 0.5}"
+    assert gtp.session.board.to_play == 1
+    gtp("kata-set-rules japanese")
+    gtp(f"kata-set-rules {rules}")
+    assert gtp("final_score") == f"B+{points - bonus - 0.5}"
+    gtp("clear_board")
+    assert gtp("final_score") == "W+0.5"
+
+
+def test_handicap_is_refused_where_there_is_none() -> None:
+    gtp = Gtp()
+    for number in ("1", "0", "10", "-2"):
+        assert gtp.refusal(f"fixed_handicap {number}").startswith("invalid number of stones")
+    assert gtp.refusal("fixed_handicap x").startswith("syntax error")
+    assert gtp.refusal("place_free_handicap 1") == "invalid number of stones"
+    for vertices in ("A1", "A1 A1", "A1 pass", "A1 Z9"):
+        assert gtp.refusal(f"set_free_handicap {vertices}")
+    assert gtp.stones("b") == set()
+    gtp.play("b E5")
+    for line in ("fixed_handicap 2", "place_free_handicap 2", "set_free_handicap A1 B1"):
+        assert gtp.refusal(line) == "board not empty"
+    gtp("clear_board")
+    assert len(gtp("place_free_handicap 20").split()) == 9
+    gtp("boardsize 5")
+    assert gtp.refusal("place_free_handicap 2").startswith("invalid number of stones")
+    gtp("set_free_handicap A1 B2")
+    assert gtp.stones("b") == {"A1", "B2"}
+    assert gtp.refusal("undo") == "cannot undo"
+
+
+def test_set_position() -> None:
+    gtp = Gtp()
+    gtp.play("b E5")
+    assert gtp("set_position b A1 W A2 black C3") == ""
+    assert gtp.stones("b") == {"A1", "C3"}
+    assert gtp.stones("w") == {"A2"}
+    assert gtp.refusal("undo") == "cannot undo"
+    for line in ("b", "b A1 w A1", "x A1", "b pass", "b A1 w A2 w B1", "b Z1"):
+        assert gtp.refusal(f"set_position {line}")
+        assert gtp.stones("b") == {"A1", "C3"}
+    gtp.play("w B1")
+    assert gtp("captures w") == "1"
+    assert gtp("set_position") == ""
+    assert gtp.stones("b") == gtp.stones("w") == set()
+    assert gtp("captures w") == "0"
