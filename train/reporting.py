@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
+from alphago.games.go.game import Go
 from alphago.games.notation import format_moves, replay
 from alphago.network.evaluator import NetworkEvaluator
 from alphago.types import FloatArray, States
@@ -16,6 +17,7 @@ from train.metrics import MetricsWriter
 from train.pictures import draw_position
 from train.progress import Progress
 from train.session import Session
+from train.sgf_samples import write_samples
 from train.trainer import StepMetrics
 
 QUIET_S = 20.0  # without a finished game for so long, the run says what it is waiting for
@@ -110,7 +112,7 @@ class Reporter:
         self._show_suite(result, when="before learning")
 
     def iteration(self) -> None:
-        """Writes the numbers of the iteration, a sample game and a picture."""
+        """Writes the numbers of the iteration, a sample game and a picture; of Go, SGF files."""
         session = self._session
         totals = session.totals
         values = totals.game_facts() | totals.rates(session.pool.num_actors)
@@ -120,6 +122,9 @@ class Reporter:
         is_shown = self._metrics.scalars(session.trainer.num_steps, values)
         if is_shown and totals.records:
             self._show_sample_game(totals.records[-1])
+        if isinstance(session.game, Go):
+            end = session.store.num_games
+            write_samples(session.run_dir, session.game, totals.records, end=end)
 
     def _suite_values(self, result: SuiteResult) -> dict[str, float]:
         assert result.raw_policy is not None, "a network player has a raw policy"

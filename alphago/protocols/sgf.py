@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from alphago.errors import SgfError
 from alphago.files import reason
 from alphago.protocols.sgf_text import (
@@ -23,6 +25,7 @@ from alphago.protocols.sgf_text import (
     parse_games,
     unescape,
 )
+from alphago.types import Int8Array
 
 BLACK, WHITE = 0, 1
 MAX_SIZE = 25
@@ -152,7 +155,7 @@ def _to_game(found: GameText, source: str) -> SgfGame:
             if name in _HEADER and values:
                 header.setdefault(name, unescape(values[0]).replace("\n", " "))
     if header.get("GM", "1").strip() not in ("", "1"):
-        raise SgfError(f"{source}: got GM[{header['GM']}], allowed: GM[1], which is Go")
+        raise SgfError(f"{source}: got GM {header['GM'][:20]!r}, allowed: 1, which is Go")
     width, height = _read_size(header.get("SZ", ""), source)
     reader = _NodeReader(width, height, source)
     return SgfGame(
@@ -183,7 +186,7 @@ def _read_size(text: str, source: str) -> tuple[int, int]:
         height = int(match[2] or match[1])
         if 1 <= width <= MAX_SIZE and 1 <= height <= MAX_SIZE:
             return width, height
-    raise SgfError(f"{source}: got SZ[{text[:20]}], allowed: 1 to {MAX_SIZE}, or columns:rows")
+    raise SgfError(f"{source}: got SZ {text[:20]!r}, allowed: 1 to {MAX_SIZE}, or columns:rows")
 
 
 def _read_komi(text: str) -> float | None:
@@ -238,24 +241,21 @@ class _NodeReader:
     def read(self, properties: Properties) -> Iterator[SgfNode]:
         """Yields one node, or several where a node holds several moves, which FF[4] forbids."""
         moves, comments, to_play = [], [], None
-        stones: dict[int, str] = {}  # set-up by point; a later property of the node wins
+        stones: Int8Array | None = None  # [H, W], place in _SET_UP; a later property wins
         for name, values in properties:
             if name in ("B", "W"):
                 moves += [self._read_move(name, value) for value in values]
             elif name in _SET_UP:
-                for value in dict.fromkeys(values):
-                    stones.update(dict.fromkeys(self._read_points(name, value), name))
+                if stones is None:
+                    stones = np.full((self._height, self._width), -1, np.int8)
+                for value in values:
+                    stones[self._read_rectangle(name, value)] = _SET_UP.index(name)
             elif name == "PL":
                 colours = [value.strip().upper()[:1] for value in values]
                 to_play = next((_COLOURS.index(c) for c in colours if c in ("B", "W")), to_play)
             elif name == "C":
                 comments += [unescape(value) for value in values]
-        black, white, empty = (
-            tuple(sorted(point for point, how in stones.items() if how == name)) for name in _SET_UP
-        )
-        yield SgfNode(
-            black, white, empty, to_play, moves[0] if moves else None, "\n".join(comments)
-        )
+        yield SgfNode(*_points(stones), to_play, moves[0] if moves else None, "\n".join(comments))
         yield from (SgfNode(move=move) for move in moves[1:])
 
     def _read_move(self, colour: str, value: str) -> SgfMove:
@@ -268,13 +268,12 @@ class _NodeReader:
             action = self._read_point(colour, text)
         return SgfMove(_COLOURS.index(colour), action)
 
-    def _read_points(self, name: str, value: str) -> Iterator[int]:
-        """Yields the point of `aa` or those of the rectangle `aa:cc`."""
+    def _read_rectangle(self, name: str, value: str) -> tuple[slice, slice]:
+        """Returns the rows and columns of the point `aa` or of the rectangle `aa:cc`."""
         corners = [self._read_point(name, corner.strip()) for corner in value.split(":", 1)]
-        (top, left), (bottom, right) = (divmod(corners[i], self._width) for i in (0, -1))
-        for row in range(min(top, bottom), max(top, bottom) + 1):
-            for column in range(min(left, right), max(left, right) + 1):
-                yield row * self._width + column
+        rows = sorted(corner // self._width for corner in corners)
+        columns = sorted(corner % self._width for corner in corners)
+        return slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
 
     def _read_point(self, name: str, text: str) -> int:
         if len(text) == 2:
@@ -283,9 +282,17 @@ class _NodeReader:
                 return row * self._width + column
         last = _LETTERS[self._width - 1] + _LETTERS[self._height - 1]
         raise SgfError(
-            f"{self._source}: got {name}[{text[:20]}] at move {self._num_moves},"
+            f"{self._source}: got {name} {text[:20]!r} at move {self._num_moves},"
             f" allowed: points from aa to {last}"
         )
+
+
+def _points(stones: Int8Array | None) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Returns the black, white and cleared points of a node as actions."""
+    if stones is None:
+        return (), (), ()
+    black, white, empty = (tuple(np.flatnonzero(stones == i).tolist()) for i in range(3))
+    return black, white, empty
 
 
 # ----- writing

@@ -37,8 +37,9 @@ _GAME_START = re.compile(r"\((?=\s*+(?:;|[A-Z][A-Za-z0-9_]*+\s*+\[))")
 # Possessive throughout, and each alternative takes a whole run: no input takes quadratic time. The
 # group `value` takes part only where the bracket that closes a value is there.
 _TOKEN = re.compile(
-    r"""\s*+(?:
-        (?P<mark>[();])
+    r"""(?:
+        (?P<space>\s++)
+      | (?P<mark>[();])
       | (?P<name>[A-Za-z][A-Za-z0-9_]*+)\s*+(?=\[)
       | (?P<content>\[(?:[^\]\\]++|\\.)*+)(?P<value>\])?
       | (?P<stray>[A-Za-z][A-Za-z0-9_]*+|[^\s();\[A-Za-z]++)
@@ -91,7 +92,7 @@ def _parse_game(text: str, start: int) -> tuple[GameText, int]:
                 nodes.append([])  # some programs leave out the semicolon of the root
             if in_main_line:
                 nodes[-1].append((_LOWER_CASE.sub("", shown), values))
-        else:
+        elif kind != "space":
             values = None
             num_faults += 1
     return GameText(nodes or [[]], num_faults + 1, num_values), len(text)

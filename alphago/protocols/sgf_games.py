@@ -1,0 +1,338 @@
+"""SGF games and our rules of Go: replaying a file, alone or many at once, and a game as SGF.
+
+A file is replayed as it is: the colours need not alternate, stones may be set up between moves, and
+after two passes the game may go on. The only thing refused is a move or a set-up that the rules
+forbid.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from alphago.errors import IllegalActionError, RulesError, SgfError
+from alphago.games.go.game import Go
+from alphago.games.go.naming import MOST_MOVES, default_max_moves
+from alphago.games.go.rules import (
+    DEFAULT_RULE_SET,
+    RULE_SETS,
+    GoRules,
+    parse_rules,
+    rules_text,
+)
+from alphago.games.go.vertices import handicap_actions
+from alphago.protocols.sgf import BLACK, WHITE, SgfGame, SgfMove, SgfNode
+from alphago.types import States
+
+# How files name rule sets, first the name that we write; compared by letters only.
+_RULE_NAMES: Mapping[str, tuple[str, ...]] = {
+    "chinese": ("Chinese", "cn", "China"),
+    "tromp_taylor": ("Tromp-Taylor", "tt"),
+    "aga": ("AGA", "BGA", "French"),
+    "japanese": ("Japanese", "jp", "Japan", "Korean", "Korea", "kr"),
+    "new_zealand": ("NZ", "New Zealand"),
+}
+_STONES = (BLACK, WHITE)
+_BATCH = 128  # games replayed in lockstep: their states fit a processor's cache
+
+
+class Replay(NamedTuple):
+    """The moves of a file from its last set-up on, and the positions on the way.
+
+    Attributes:
+        moves: [T] the moves since the last set-up.
+        states: [T + 1] batches of one, before each of the moves and after the last.
+    """
+
+    moves: list[SgfMove]
+    states: list[States]
+
+
+# ----- rules
+
+
+def rules_name(rules: GoRules) -> str:
+    """Returns what the property RU says of rules: a set's usual name, or all that makes them.
+
+    Komi has a property of its own and is left out where the rest is a named set.
+    """
+    for name, known in RULE_SETS.items():
+        if replace(known, komi=rules.komi) == rules:
+            return _RULE_NAMES[name][0]
+    return rules_text(rules)
+
+
+def rules_of_sgf(sgf: SgfGame, default: GoRules = RULE_SETS[DEFAULT_RULE_SET]) -> GoRules:
+    """Returns the rules by which a file says that it was played.
+
+    Args:
+        sgf: the game.
+        default: the rules where it names none that are known.
+
+    Raises:
+        SgfError: if its komi is neither an integer nor a half.
+    """
+    rules = _named_rules(sgf.rules) or default
+    if sgf.komi is None:
+        return rules
+    try:
+        return replace(rules, komi=sgf.komi)
+    except RulesError as error:
+        raise SgfError(f"{sgf.source}: {error}") from error
+
+
+def _named_rules(text: str) -> GoRules | None:
+    """Reads what `rules_name` writes, and the names that other programs use."""
+    if "=" in text:
+        pairs = [part.partition("=") for part in text.split(",")]
+        try:
+            return parse_rules({key.strip(): value.strip() for key, _, value in pairs})
+        except RulesError:
+            return None  # another program's words
+    wanted = _letters(text)
+    for name, spellings in _RULE_NAMES.items():
+        if wanted in map(_letters, spellings):
+            return RULE_SETS[name]
+    return None
+
+
+def _letters(text: str) -> str:
+    return re.sub("[^a-z]", "", text.lower())
+
+
+def go_of_sgf(sgf: SgfGame, *, rules: GoRules | None = None) -> Go:
+    """Returns the game that a file is played by, with room for all of its moves.
+
+    Handicap stones count for White's bonus where the board has fixed points for as many.
+
+    Args:
+        sgf: the game.
+        rules: the rules, komi included; None for those of the file.
+
+    Raises:
+        SgfError: if its komi is neither an integer nor a half, or it has too many moves.
+    """
+    num_moves, usual = len(sgf.moves), default_max_moves(sgf.height, sgf.width)
+    if num_moves > MOST_MOVES:
+        raise SgfError(f"{sgf.source}: got {num_moves} moves, allowed: at most {MOST_MOVES}")
+    try:
+        handicap_actions(sgf.handicap, height=sgf.height, width=sgf.width)
+        handicap = sgf.handicap
+    except RulesError:
+        handicap = 0
+    return Go(
+        height=sgf.height,
+        width=sgf.width,
+        rules=rules_of_sgf(sgf) if rules is None else rules,
+        max_moves=usual if num_moves < usual else MOST_MOVES,
+        handicap=handicap,
+    )
+
+
+# ----- replaying
+
+
+def replay_sgf(game: Go, sgf: SgfGame, *, up_to_move: int | None = None) -> Replay:
+    """Plays the main line of a file.
+
+    Who is to move at the end: the player of the next move, else the one of the file's PL, else the
+    opponent of the last move. Before any move White begins a handicap game, Black any other.
+
+    Args:
+        game: the rules, on a board of the file's size.
+        sgf: the game.
+        up_to_move: number of the first move that is not played, from 1; None to play all.
+
+    Raises:
+        SgfError: naming file, move and reason, if a move or a set-up is against the rules.
+    """
+    moves: list[SgfMove] = []
+    states = [_first_position(game, sgf)]
+    number = 0
+    for node in sgf.nodes:
+        if node.is_set_up:
+            states = [_set_up(game, states[-1], node, where=_place(sgf, number))]
+            moves = []
+        elif node.to_play is not None and number > 0:
+            states[-1] = game.with_to_play(states[-1], node.to_play)
+        if node.move is None:
+            continue
+        number += 1
+        states[-1] = _give_move(game, states[-1], node.move.player)
+        if up_to_move is not None and number >= up_to_move:
+            break
+        states.append(_play(game, states[-1], node.move, where=_place(sgf, number)))
+        moves.append(node.move)
+    return Replay(moves, states)
+
+
+def _first_position(game: Go, sgf: SgfGame) -> States:
+    """Returns an empty board: a file sets up its handicap stones itself."""
+    if (game.height, game.width) != (sgf.height, sgf.width):
+        raise SgfError(
+            f"{sgf.source}: got a board of {sgf.width}x{sgf.height}, allowed: {game.spec.name}"
+        )
+    return game.position([], [], _first_player(sgf))
+
+
+def _first_player(sgf: SgfGame) -> int:
+    """Returns who begins: the first to move, else whom the file names, else by the handicap."""
+    if sgf.moves:
+        return sgf.moves[0].player
+    named = [node.to_play for node in sgf.nodes if node.to_play is not None]
+    return named[-1] if named else (WHITE if sgf.handicap >= 2 else BLACK)
+
+
+def _set_up(game: Go, states: States, node: SgfNode, *, where: str) -> States:
+    """Returns a new beginning: the board of `states` [1] with a node's stones."""
+    board = game.board(states)[0].reshape(-1)
+    for points, stone in zip((node.black, node.white, node.empty), (*_STONES, -1), strict=True):
+        board[list(points)] = stone
+    black, white = (np.flatnonzero(board == player).tolist() for player in _STONES)
+    to_play = int(game.to_play(states)[0]) if node.to_play is None else node.to_play
+    try:
+        return game.position(black, white, to_play)
+    except RulesError as error:
+        raise SgfError(f"{where}: {error}") from error
+
+
+def _give_move(game: Go, states: States, player: int) -> States:
+    """Makes a player the next to move; a game that two passes have ended goes on."""
+    if game.num_passes(states)[0] >= 2:
+        states = game.with_to_play(states, 1 - int(game.to_play(states)[0]))
+    return game.with_to_play(states, player)
+
+
+def _play(game: Go, states: States, move: SgfMove, *, where: str) -> States:
+    try:
+        return game.step(states, [move.action])
+    except IllegalActionError as error:
+        raise SgfError(f"{where}: {_why_illegal(game, states, move)}") from error
+
+
+def _why_illegal(game: Go, states: States, move: SgfMove) -> str:
+    """Says in words why a move cannot be played."""
+    shown = f"{'Black' if move.player == BLACK else 'White'} {game.action_to_text(move.action)}"
+    if game.is_over(states)[0]:
+        return f"{shown}: the game is over after {game.spec.max_moves} moves"
+    if game.board(states)[0].reshape(-1)[move.action] in _STONES:
+        return f"{shown}: the point is occupied"
+    without_ko = game.with_rules(replace(game.rules, ko="simple"))
+    by_rules = f"by the rules {rules_name(game.rules)}"
+    if game.rules.ko != "simple" and without_ko.legal_actions(states)[0, move.action]:
+        return f"{shown}: the position repeats an earlier one ({game.rules.ko} superko), {by_rules}"
+    return f"{shown}: a ko taken back at once, or suicide, {by_rules}"
+
+
+def _place(sgf: SgfGame, number: int) -> str:
+    return f"{sgf.source}: move {number}"
+
+
+def replay_together(game: Go, sgfs: Sequence[SgfGame]) -> States:
+    """Plays many games, most of them in lockstep, which is much faster than one by one.
+
+    Args:
+        game: the rules for all of them.
+        sgfs: games on the board of `game`.
+
+    Returns:
+        [B] the positions at their ends.
+
+    Raises:
+        SgfError: as in `replay_sgf`.
+    """
+    ends = np.empty(len(sgfs), game.spec.state_dtype)
+    # Longest first: those of a batch that go on are then its first rows.
+    order = sorted(range(len(sgfs)), key=lambda index: -len(sgfs[index].moves))
+    alike = [index for index in order if not _is_changed_later(sgfs[index])]
+    for begin in range(0, len(alike), _BATCH):
+        batch = alike[begin : begin + _BATCH]
+        ends[batch] = _replay_batch(game, [sgfs[index] for index in batch])
+    for index in order:
+        if _is_changed_later(sgfs[index]):
+            ends[index] = replay_sgf(game, sgfs[index]).states[-1][0]
+    return ends
+
+
+def _is_changed_later(sgf: SgfGame) -> bool:
+    """Tells whether anything but moves follows the first move."""
+    moved = [node.move is not None for node in sgf.nodes]
+    later = sgf.nodes[moved.index(True) + 1 :] if True in moved else ()
+    return any(node.is_set_up or node.to_play is not None for node in later)
+
+
+def _replay_batch(game: Go, sgfs: Sequence[SgfGame]) -> States:
+    """Plays games in lockstep, one batched step per move; the longest come first."""
+    lines = [sgf.moves for sgf in sgfs]
+    states = np.concatenate([replay_sgf(game, sgf, up_to_move=1).states[-1] for sgf in sgfs])
+    num_playing = len(lines)
+    for ply in range(len(lines[0])):
+        while len(lines[num_playing - 1]) <= ply:
+            num_playing -= 1
+        playing = states[:num_playing]
+        players = np.array([line[ply].player for line in lines[:num_playing]])
+        actions = np.array([line[ply].action for line in lines[:num_playing]])
+        odd = np.flatnonzero((game.to_play(playing) != players) | (game.num_passes(playing) >= 2))
+        for row in odd.tolist():
+            playing[row : row + 1] = _give_move(game, playing[row : row + 1], int(players[row]))
+        try:
+            states[:num_playing] = game.step(playing, actions)
+        except IllegalActionError:
+            _raise_first(game, sgfs[:num_playing], playing, ply=ply)
+            raise
+    return states
+
+
+def _raise_first(game: Go, sgfs: Sequence[SgfGame], states: States, *, ply: int) -> None:
+    """Raises SgfError for the first of the games whose move number `ply` cannot be played."""
+    for row, sgf in enumerate(sgfs):
+        _play(game, states[row : row + 1], sgf.moves[ply], where=_place(sgf, ply + 1))
+
+
+# ----- writing
+
+
+def sgf_of_game(
+    game: Go,
+    actions: Iterable[int],
+    *,
+    comments: Sequence[str] = (),
+    result: str | None = None,
+    black_name: str = "",
+    white_name: str = "",
+    comment: str = "",
+    name: str = "",
+) -> SgfGame:
+    """Returns a game that was played from the beginning, the colours alternating.
+
+    Args:
+        game: the rules.
+        actions: the moves.
+        comments: of each move; none at all, or one for each.
+        result: as in `SgfGame`.
+        black_name: who played Black.
+        white_name: who played White.
+        comment: of the whole game.
+        name: of the game.
+    """
+    start = game.initial_states(1)
+    first = int(game.to_play(start)[0])
+    stones = np.flatnonzero(game.board(start)[0].reshape(-1) == BLACK).tolist()
+    root = SgfNode(black=tuple(stones), to_play=first if stones else None, comment=comment)
+    moves = [SgfMove((first + ply) % 2, int(action)) for ply, action in enumerate(actions)]
+    texts = comments or [""] * len(moves)
+    nodes = (SgfNode(move=move, comment=text) for move, text in zip(moves, texts, strict=True))
+    return SgfGame(
+        width=game.width,
+        height=game.height,
+        nodes=(root, *nodes),
+        komi=game.rules.komi,
+        rules=rules_name(game.rules),
+        handicap=game.handicap,
+        black_name=black_name,
+        white_name=white_name,
+        result=result,
+        name=name,
+    )
