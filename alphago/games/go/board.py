@@ -1,28 +1,20 @@
 """One Go board, compiled: chains, liberties, captures, hash, and what a play would do.
 
-All functions work on the fields of one position (`layout.Row`): `board`, `heads`, `nexts`,
-`liberties`, and the `neighbours` of each cell. Code that plays random games without a history needs
-`place_stone` and `neighbour_bits` only.
-
-Chains: a stone's `heads` entry is the cell that stands for its chain, `nexts` leads from stone to
-stone around the chain. A chain counts its *pseudo-liberties*, each pair of a stone and an empty
-cell beside it, so that placing and removing stones only adds and subtracts. One number holds their
-count, their sum and their sum of squares; the last two tell whether all of them are one and the
-same cell, that is, whether the chain is in atari.
+Chains: a stone's entry in `heads` is the cell that stands for its chain, its entry in `nexts` leads
+to the next stone around the chain. A chain counts its *pseudo-liberties*, each pair of a stone and
+an empty cell beside it, so that placing and removing stones only adds and subtracts. One number
+holds their count, their sum and their sum of squares; these tell whether all of them are one and
+the same cell, that is, whether the chain is in atari.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from alphago.games.go.layout import EMPTY, NO_CELL, Row
+from alphago.games.go.layout import EMPTY, NO_CELL, Layout, Row
 from alphago.games.go.vertices import MAX_SIZE
 from alphago.kernels import kernel
-from alphago.types import NUM_PLAYERS, Int8Array
-
-Words = npt.NDArray[np.int64]
-Shorts = npt.NDArray[np.int16]
+from alphago.types import NUM_PLAYERS
 
 # Zobrist keys by player and cell, the same for all board sizes. Source: Zobrist 1970, "A new
 # hashing method with application for game playing". The numbers are fixed: states hold hashes.
@@ -40,6 +32,13 @@ _SUM_SHIFT = 12
 _SQUARES_SHIFT = 33
 _COUNT_MASK = (1 << _SUM_SHIFT) - 1
 _SUM_MASK = (1 << (_SQUARES_SHIFT - _SUM_SHIFT)) - 1
+
+
+class Removal(NamedTuple):
+    """What taking a chain off the board has done."""
+
+    num_stones: int
+    hash_change: int  # by exclusive or
 
 
 class Placement(NamedTuple):
@@ -70,173 +69,180 @@ def is_atari(liberties: int) -> bool:
 
 
 @kernel
-def neighbour_bits(
-    board: Int8Array,
-    heads: Shorts,
-    liberties: Words,
-    neighbours: Shorts,
-    player: int,
-    cell: int,
-) -> int:
+def chain_liberties(row: Row, layout: Layout, cell: int) -> int:
+    """Returns the liberties of the chain of the stone on a cell, in the form of `liberty`."""
+    return row.words[layout.liberties + row.shorts[layout.heads + cell]]
+
+
+@kernel
+def stone_status(stone: int, liberties: int, player: int) -> int:
+    """Returns what a cell is to a player's new stone beside it: AIR, OWN, CAPTURE or nothing.
+
+    Args:
+        stone: what is on the cell.
+        liberties: of the stone's chain; not looked at where there is no stone.
+        player: whose new stone.
+
+    Returns:
+        The bits.
+    """
+    if stone == EMPTY:
+        return AIR
+    if stone == player:
+        return OWN if is_atari(liberties) else OWN | AIR
+    return CAPTURE if is_atari(liberties) else 0
+
+
+@kernel
+def neighbour_bits(row: Row, layout: Layout, player: int, cell: int) -> int:
     """Returns what a player finds around an empty cell: AIR, CAPTURE and OWN.
 
     A play with neither AIR nor CAPTURE is a suicide, of one stone if there is no OWN either.
     """
     bits = 0
     for side in range(4):
-        beside = neighbours[cell, side]
-        stone = board[beside]
-        if stone == EMPTY:
-            bits |= AIR
-        elif stone == player:
-            bits |= OWN if is_atari(liberties[heads[beside]]) else OWN | AIR
-        elif stone == 1 - player and is_atari(liberties[heads[beside]]):
-            bits |= CAPTURE
+        beside = layout.neighbours[cell, side]
+        if beside != layout.num_cells:
+            liberties = chain_liberties(row, layout, beside)
+            bits |= stone_status(row.bytes_[layout.board + beside], liberties, player)
     return bits
 
 
 @kernel
-def merge_chains(heads: Shorts, nexts: Shorts, liberties: Words, first: int, second: int) -> None:
+def merge_chains(row: Row, layout: Layout, first: int, second: int) -> None:
     """Joins the chains of two heads; the one with more pseudo-liberties keeps its head. In place.
 
     That is nearly always the larger one, and the stones of the other have to be told.
     """
-    if (liberties[first] & _COUNT_MASK) < (liberties[second] & _COUNT_MASK):
+    words, shorts = row.words, row.shorts
+    heads, nexts, liberties = layout.heads, layout.nexts, layout.liberties
+    if (words[liberties + first] & _COUNT_MASK) < (words[liberties + second] & _COUNT_MASK):
         first, second = second, first
     cell = second
-    while heads[cell] != first:
-        heads[cell] = first
-        cell = nexts[cell]
-    nexts[first], nexts[second] = nexts[second], nexts[first]
-    liberties[first] += liberties[second]
-    liberties[second] = 0
+    while shorts[heads + cell] != first:
+        shorts[heads + cell] = first
+        cell = int(shorts[nexts + cell])
+    behind = shorts[nexts + first]
+    shorts[nexts + first] = shorts[nexts + second]
+    shorts[nexts + second] = behind
+    words[liberties + first] += words[liberties + second]
+    words[liberties + second] = 0
 
 
 @kernel
-def remove_chain(
-    board: Int8Array,
-    heads: Shorts,
-    nexts: Shorts,
-    liberties: Words,
-    neighbours: Shorts,
-    head: int,
-) -> tuple[int, int]:
-    """Takes a chain off the board, in place.
-
-    Returns:
-        The number of its stones, and the change of the board's hash.
-    """
-    player = board[head]
+def remove_chain(row: Row, layout: Layout, head: int) -> Removal:
+    """Takes the chain of a head off the board, in place."""
+    board, liberties, heads = layout.board, layout.liberties, layout.heads
+    player = row.bytes_[board + head]
     num_stones = 0
     hash_change = 0
     cell = head
-    while board[cell] == player:
-        board[cell] = EMPTY
+    while row.bytes_[board + cell] == player:
+        row.bytes_[board + cell] = EMPTY
         for side in range(4):
-            beside = neighbours[cell, side]
-            if 0 <= board[beside] < NUM_PLAYERS:
-                liberties[heads[beside]] += liberty(cell)
+            beside = layout.neighbours[cell, side]
+            if 0 <= row.bytes_[board + beside] < NUM_PLAYERS:
+                row.words[liberties + row.shorts[heads + beside]] += liberty(cell)
         hash_change ^= KEYS[player, cell]
         num_stones += 1
-        cell = nexts[cell]
-    liberties[head] = 0
-    return num_stones, hash_change
+        cell = int(row.shorts[layout.nexts + cell])
+    row.words[liberties + head] = 0
+    return Removal(num_stones, hash_change)
 
 
 @kernel
-def connect_stone(
-    board: Int8Array,
-    heads: Shorts,
-    nexts: Shorts,
-    liberties: Words,
-    neighbours: Shorts,
-    player: int,
-    cell: int,
-) -> None:
+def connect_stone(row: Row, layout: Layout, player: int, cell: int) -> None:
     """Puts a stone on an empty cell and joins it with own chains; captures nothing. In place."""
-    board[cell] = player
-    heads[cell] = cell
-    nexts[cell] = cell
-    liberties[cell] = 0
-    own = liberty(cell)
+    board, liberties, heads = layout.board, layout.liberties, layout.heads
+    row.bytes_[board + cell] = player
+    row.shorts[heads + cell] = cell
+    row.shorts[layout.nexts + cell] = cell
+    own_liberties = 0
     for side in range(4):
-        beside = neighbours[cell, side]
-        stone = board[beside]
+        beside = int(layout.neighbours[cell, side])
+        stone = row.bytes_[board + beside]
         if stone == EMPTY:
-            liberties[cell] += liberty(int(beside))
-        elif 0 <= stone < NUM_PLAYERS:
-            liberties[heads[beside]] -= own
+            own_liberties += liberty(beside)
+        elif stone < NUM_PLAYERS:
+            row.words[liberties + row.shorts[heads + beside]] -= liberty(cell)
+    row.words[liberties + cell] = own_liberties
     for side in range(4):
-        beside = neighbours[cell, side]
-        if board[beside] == player and heads[beside] != heads[cell]:
-            merge_chains(heads, nexts, liberties, heads[beside], heads[cell])
+        beside = int(layout.neighbours[cell, side])
+        if row.bytes_[board + beside] == player:
+            head, own_head = int(row.shorts[heads + beside]), int(row.shorts[heads + cell])
+            if head != own_head:
+                merge_chains(row, layout, head, own_head)
 
 
 @kernel
-def place_stone(
-    board: Int8Array,
-    heads: Shorts,
-    nexts: Shorts,
-    liberties: Words,
-    neighbours: Shorts,
-    player: int,
-    cell: int,
-) -> Placement:
+def place_stone(row: Row, layout: Layout, player: int, cell: int) -> Placement:
     """Plays a stone on an empty cell, legal or not: captures, or else suicide. In place."""
-    connect_stone(board, heads, nexts, liberties, neighbours, player, cell)
+    connect_stone(row, layout, player, cell)
     hash_change = KEYS[player, cell]
     num_captured = 0
     ko_cell = NO_CELL
     for side in range(4):
-        beside = int(neighbours[cell, side])
-        if board[beside] == 1 - player and liberties[heads[beside]] == 0:
-            num_stones, change = remove_chain(
-                board, heads, nexts, liberties, neighbours, heads[beside]
-            )
-            num_captured += num_stones
-            hash_change ^= change
+        beside = int(layout.neighbours[cell, side])
+        if row.bytes_[layout.board + beside] != 1 - player:
+            continue
+        if chain_liberties(row, layout, beside) == 0:
+            captured = remove_chain(row, layout, int(row.shorts[layout.heads + beside]))
+            num_captured += captured.num_stones
+            hash_change ^= captured.hash_change
             ko_cell = beside
     num_suicide = 0
-    if liberties[heads[cell]] == 0:
-        num_suicide, change = remove_chain(board, heads, nexts, liberties, neighbours, heads[cell])
-        hash_change ^= change
+    if chain_liberties(row, layout, cell) == 0:
+        removed = remove_chain(row, layout, int(row.shorts[layout.heads + cell]))
+        num_suicide = removed.num_stones
+        hash_change ^= removed.hash_change
     # A ko: one stone took one stone, and its only liberty is where that one was.
-    is_ko = num_captured == 1 and nexts[cell] == cell and liberties[cell] == liberty(ko_cell)
-    return Placement(num_captured, num_suicide, hash_change, ko_cell if is_ko else NO_CELL)
+    is_single = row.shorts[layout.nexts + cell] == cell
+    own_liberties = row.words[layout.liberties + cell]
+    if not (num_captured == 1 and is_single and own_liberties == liberty(ko_cell)):
+        ko_cell = NO_CELL
+    return Placement(num_captured, num_suicide, hash_change, ko_cell)
 
 
 @kernel
-def chain_hash(nexts: Shorts, player: int, head: int) -> int:
+def chain_hash(row: Row, layout: Layout, head: int) -> int:
     """Returns the hash of a chain's stones."""
+    player = row.bytes_[layout.board + head]
     result = KEYS[player, head]
-    cell = nexts[head]
+    cell = int(row.shorts[layout.nexts + head])
     while cell != head:
         result ^= KEYS[player, cell]
-        cell = nexts[cell]
+        cell = int(row.shorts[layout.nexts + cell])
     return result
 
 
 @kernel
-def hash_change_of_play(row: Row, neighbours: Shorts, player: int, cell: int, bits: int) -> int:
+def is_first_side(row: Row, layout: Layout, cell: int, side: int) -> bool:
+    """Tells whether no earlier neighbour of a cell is a stone of the same chain."""
+    beside = layout.neighbours[cell, side]
+    head = row.shorts[layout.heads + beside]
+    for earlier in range(side):
+        other = layout.neighbours[cell, earlier]
+        is_stone = 0 <= row.bytes_[layout.board + other] < NUM_PLAYERS
+        if is_stone and row.shorts[layout.heads + other] == head:
+            return False
+    return True
+
+
+@kernel
+def hash_change_of_play(row: Row, layout: Layout, player: int, cell: int, bits: int) -> int:
     """Returns how a play would change the hash, without playing it. `bits`: `neighbour_bits`."""
-    board = row.board
-    loser = player
-    change = 0
-    if bits & (AIR | CAPTURE):
-        loser = 1 - player
-        change = KEYS[player, cell]
-    # Otherwise a suicide: the new stone goes with its neighbours, nothing is left of it.
-    if bits & AIR and not bits & CAPTURE:
-        return change
+    if bits & CAPTURE:
+        loser, change = 1 - player, KEYS[player, cell]
+    elif bits & AIR:
+        return KEYS[player, cell]
+    else:  # a suicide: the new stone goes with its neighbours, nothing is left of it
+        loser, change = player, 0
     for side in range(4):
-        beside = neighbours[cell, side]
-        if board[beside] == loser and is_atari(row.liberties[row.heads[beside]]):
-            head = row.heads[beside]
-            is_new = True
-            for earlier in range(side):
-                other = neighbours[cell, earlier]
-                if board[other] == loser and row.heads[other] == head:
-                    is_new = False
-            if is_new:
-                change ^= chain_hash(row.nexts, loser, head)
+        beside = int(layout.neighbours[cell, side])
+        if (
+            row.bytes_[layout.board + beside] == loser
+            and is_atari(chain_liberties(row, layout, beside))
+            and is_first_side(row, layout, cell, side)
+        ):
+            change ^= chain_hash(row, layout, int(row.shorts[layout.heads + beside]))
     return change

@@ -16,10 +16,10 @@ from alphago.games.go.layout import (
     NUM_MOVES,
     NUM_PASSES,
     TO_PLAY,
+    copy_states,
     go_dtype,
     go_layout,
     go_rows,
-    neighbour_table,
 )
 from alphago.games.go.moves import fill_legal_actions_all, play_all, replay_all, set_up_all
 from alphago.games.go.naming import (
@@ -93,8 +93,7 @@ class Go:
             pass_action=num_cells,
             symmetries=_distinct(board_symmetries(height, width, num_extra_actions=1)),
         )
-        self._layout = go_layout(self._spec.state_dtype)
-        self._neighbours = neighbour_table(height, width)
+        self._layout = go_layout(height, width, cap)
         self._ko_rule = KO_RULES.index(rules.ko)
         self._white_points = rules.komi + rules.bonus(handicap)
         stones = handicap_actions(handicap, height=height, width=width) if handicap else []
@@ -163,7 +162,7 @@ class Go:
             for action in stones:
                 self._set_stone(setup, player=player, action=action)
         self._check_player(to_play)
-        set_up_all(go_rows(states), self._layout, self._neighbours, to_play)
+        set_up_all(go_rows(states), self._layout, to_play)
         stones_at = np.flatnonzero(setup != EMPTY)
         airless = stones_at[states["liberties"][0][states["heads"][0][stones_at]] == 0]
         if len(airless) > 0:
@@ -207,7 +206,7 @@ class Go:
             RulesError: if there is no such player.
         """
         self._check_player(player)
-        after = states.copy()
+        after = copy_states(states)
         changed = np.flatnonzero(after["facts"][:, TO_PLAY] != player)
         after["facts"][changed, TO_PLAY] = player
         after["facts"][changed, NUM_PASSES] = 0
@@ -219,11 +218,10 @@ class Go:
     def step(self, states: States, actions: npt.ArrayLike) -> States:
         """Plays one action in every game; see `Game.step`."""
         checked = integer_actions(actions, num_games=len(states))
-        after = states.copy()
+        after = copy_states(states)
         bad_row = play_all(
             go_rows(after),
             self._layout,
-            self._neighbours,
             self._ko_rule,
             self.rules.suicide,
             checked,
@@ -238,7 +236,6 @@ class Go:
         fill_legal_actions_all(
             go_rows(states),
             self._layout,
-            self._neighbours,
             self._ko_rule,
             self.rules.suicide,
             legal,
@@ -291,7 +288,7 @@ class Go:
         owners = states["board"].copy()
         if dead is not None:
             owners[:, :-1][dead.reshape(len(states), -1)] = EMPTY
-        fill_owners_all(owners, self._neighbours)
+        fill_owners_all(owners, self._layout.neighbours)
         return self._as_boards(owners[:, :-1])
 
     def score(self, states: States, dead: BoolArray | None = None) -> FloatArray:
@@ -329,7 +326,7 @@ class Go:
         which the opponent cannot live; see `pass_alive.py`.
         """
         owners = np.empty((len(states), self._layout.num_cells), np.int8)
-        fill_pass_alive_all(go_rows(states), self._layout, self._neighbours, owners)
+        fill_pass_alive_all(go_rows(states), self._layout, owners)
         return self._as_boards(owners)
 
     # --- facts of positions ---
@@ -375,7 +372,6 @@ class Go:
             fill_extended_all(
                 rows,
                 self._layout,
-                self._neighbours,
                 self._ko_rule,
                 self.rules.suicide,
                 self._white_points,
@@ -388,7 +384,7 @@ class Go:
         transformed = np.zeros(len(states), self._spec.state_dtype)
         transformed["setup"] = states["setup"][:, symmetry.cells]
         images = inverse(symmetry).actions
-        replay_all(go_rows(states), self._layout, self._neighbours, images, go_rows(transformed))
+        replay_all(go_rows(states), self._layout, images, go_rows(transformed))
         return transformed
 
     # --- texts ---

@@ -13,12 +13,11 @@ from alphago.games.go.board import (
     CAPTURE,
     KEYS,
     OWN,
-    Shorts,
     connect_stone,
     hash_change_of_play,
-    is_atari,
     neighbour_bits,
     place_stone,
+    stone_status,
 )
 from alphago.games.go.layout import (
     CAPTURES,
@@ -27,7 +26,6 @@ from alphago.games.go.layout import (
     MARK_MOVED,
     MARK_TO_PLAY,
     NO_CELL,
-    NUM_FACTS,
     NUM_MOVES,
     NUM_PASSES,
     NUM_RECENT,
@@ -38,201 +36,248 @@ from alphago.games.go.layout import (
     Rows,
 )
 from alphago.kernels import kernel
-from alphago.types import BoolArray, Int8Array
+from alphago.types import BoolArray, Int8Array, IntArray
 
 SIMPLE, POSITIONAL, SITUATIONAL = range(3)  # ko rules, in the order of `rules.KO_RULES`
+SEEN_MASK = 2**11 - 1
 
 
 @kernel
-def game_row(rows: Rows, layout: Layout, b: int) -> Row:
-    """Returns views of the fields of one game."""
-    words, shorts, data = rows.words[b], rows.shorts[b], rows.bytes_[b]
-    num_cells, max_moves = layout.num_cells, layout.max_moves
-    return Row(
-        words[layout.hashes : layout.hashes + max_moves + 1],
-        words[layout.liberties : layout.liberties + num_cells],
-        shorts[layout.facts : layout.facts + NUM_FACTS],
-        shorts[layout.actions : layout.actions + max_moves],
-        shorts[layout.heads : layout.heads + num_cells],
-        shorts[layout.nexts : layout.nexts + num_cells],
-        data[layout.marks : layout.marks + max_moves + 1],
-        data[layout.board : layout.board + num_cells + 1],
-        data[layout.setup : layout.setup + num_cells],
-        data[layout.recent : layout.recent + NUM_RECENT * num_cells],
-        data[layout.vacated : layout.vacated + num_cells],
-    )
+def game_row(rows: Rows, b: int) -> Row:
+    """Returns views of one game's memory."""
+    return Row(rows.words[b], rows.shorts[b], rows.bytes_[b])
 
 
 @kernel
-def is_finished(row: Row) -> bool:
+def fact(row: Row, layout: Layout, place: int) -> int:
+    """Returns one of the game's facts, such as NUM_MOVES."""
+    return int(row.shorts[layout.facts + place])
+
+
+@kernel
+def is_finished(row: Row, layout: Layout) -> bool:
     """Tells whether a game has ended, by two passes or by the largest number of moves."""
-    return row.facts[NUM_PASSES] >= 2 or row.facts[NUM_MOVES] >= len(row.actions)
+    num_moves = fact(row, layout, NUM_MOVES)
+    return fact(row, layout, NUM_PASSES) >= 2 or num_moves >= layout.max_moves
 
 
 @kernel
-def is_earlier_position(row: Row, board_hash: int, to_play: int, ko_rule: int) -> bool:
+def is_earlier_position(
+    row: Row, layout: Layout, board_hash: int, to_play: int, ko_rule: int
+) -> bool:
     """Tells whether a position is one of the game's; `to_play` matters under SITUATIONAL only."""
-    num_positions = row.facts[NUM_MOVES] + 1
+    num_positions = fact(row, layout, NUM_MOVES) + 1
+    hashes = row.words[layout.hashes : layout.hashes + num_positions]
     found = False
-    for t in range(num_positions):  # without an early exit, so that it runs on vectors
-        found |= row.hashes[t] == board_hash
+    for known in hashes:  # without an early exit, so that it runs on vectors
+        found |= known == board_hash
     if not found or ko_rule == POSITIONAL:
         return found
     for t in range(num_positions):
-        if row.hashes[t] == board_hash and row.marks[t] & (MARK_TO_PLAY << to_play):
+        mark = row.bytes_[layout.marks + t]
+        if hashes[t] == board_hash and mark & (MARK_TO_PLAY << to_play):
             return True
     return False
 
 
 @kernel
-def is_allowed(
-    row: Row,
-    neighbours: Shorts,
-    player: int,
-    cell: int,
-    bits: int,
-    ko_rule: int,
-    suicide: bool,
-) -> bool:
-    """Tells whether a player may play on an empty cell: the one function that knows legality.
+def is_possible(bits: int, suicide: bool) -> bool:
+    """Tells whether a play on an empty cell with `neighbour_bits` is legal but for ko.
+
+    A suicide needs the rules to allow it, and an own stone beside: that of one stone alone, which
+    changes nothing, is never legal.
+    """
+    return bits & (AIR | CAPTURE) != 0 or (suicide and bits & OWN != 0)
+
+
+@kernel
+def may_repeat(bits: int, vacated: int, player: int) -> bool:
+    """Tells whether a play can recreate an earlier board; `vacated` is that of its cell."""
+    return bits & CAPTURE != 0 or bits & AIR == 0 or (vacated >> player) & 1 != 0
+
+
+@kernel
+def breaks_ko(row: Row, layout: Layout, player: int, cell: int, bits: int, ko_rule: int) -> bool:
+    """Tells whether the ko rule forbids a play that is possible.
 
     Args:
         row: the game, not over.
-        neighbours: int16 [K, 4].
+        layout: its layout.
         player: whose stone.
         cell: an empty cell.
         bits: its `neighbour_bits`.
         ko_rule: SIMPLE, POSITIONAL or SITUATIONAL.
-        suicide: whether suicide of more than one stone is legal.
 
     Returns:
-        Whether it is legal.
+        Whether it is forbidden.
     """
-    if not bits & (AIR | CAPTURE) and not (suicide and bits & OWN):
-        return False
     if ko_rule == SIMPLE:
         # The ban is on taking back; nothing is taken where the other player fills the ko.
-        return not (cell == row.facts[KO_CELL] and bits & CAPTURE)
-    if bits & AIR and not bits & CAPTURE and not (row.vacated[cell] >> player) & 1:
-        return True
-    change = hash_change_of_play(row, neighbours, player, cell, bits)
-    board_hash = row.hashes[row.facts[NUM_MOVES]] ^ change
-    return not is_earlier_position(row, board_hash, 1 - player, ko_rule)
+        return cell == fact(row, layout, KO_CELL) and bits & CAPTURE != 0
+    if not may_repeat(bits, row.bytes_[layout.vacated + cell], player):
+        return False
+    before = row.words[layout.hashes + fact(row, layout, NUM_MOVES)]
+    after = before ^ hash_change_of_play(row, layout, player, cell, bits)
+    return is_earlier_position(row, layout, after, 1 - player, ko_rule)
 
 
 @kernel
-def is_legal(row: Row, neighbours: Shorts, action: int, ko_rule: int, suicide: bool) -> bool:
+def is_legal(row: Row, layout: Layout, action: int, ko_rule: int, suicide: bool) -> bool:
     """Tells whether the player to move may play an action; any integer may be asked about."""
-    num_cells = len(row.heads)
-    if is_finished(row) or not 0 <= action <= num_cells:
+    num_cells = layout.num_cells
+    if is_finished(row, layout) or not 0 <= action <= num_cells:
         return False
     if action == num_cells:
         return True
-    if row.board[action] != EMPTY:
+    if row.bytes_[layout.board + action] != EMPTY:
         return False
-    player = row.facts[TO_PLAY]
-    bits = neighbour_bits(row.board, row.heads, row.liberties, neighbours, player, action)
-    return is_allowed(row, neighbours, player, action, bits, ko_rule, suicide)
+    player = fact(row, layout, TO_PLAY)
+    bits = neighbour_bits(row, layout, player, action)
+    if not is_possible(bits, suicide):
+        return False
+    return not breaks_ko(row, layout, player, action, bits, ko_rule)
 
 
 @kernel
-def fill_statuses(row: Row, player: int, statuses: Int8Array) -> None:
-    """Writes what each cell is to a stone beside it: AIR, CAPTURE, OWN, or nothing.
+def fill_bits(row: Row, layout: Layout, player: int, statuses: Int8Array, bits: Int8Array) -> None:
+    """Writes the `neighbour_bits` of all empty cells, 0 for others.
 
-    `statuses`, int8 [K + 1], is filled in place; the `neighbour_bits` of a cell are those of its
-    neighbours together.
+    Args:
+        row: the game.
+        layout: its layout.
+        player: for whom.
+        statuses: int8 [K + 1], room to work in.
+        bits: int8 [K], filled in place.
     """
-    for cell in range(len(row.heads)):
-        stone = row.board[cell]
-        if stone == EMPTY:
-            statuses[cell] = AIR
-        elif is_atari(row.liberties[row.heads[cell]]):
-            statuses[cell] = OWN if stone == player else CAPTURE
-        else:
-            statuses[cell] = OWN | AIR if stone == player else 0
-    statuses[len(row.heads)] = 0
-
-
-@kernel
-def fill_legal_actions_all(
-    rows: Rows,
-    layout: Layout,
-    neighbours: Shorts,
-    ko_rule: int,
-    suicide: bool,
-    legal: BoolArray,
-) -> None:
-    """Writes the legal actions of every game. `legal`, bool [B, A], is filled in place."""
-    num_cells = layout.num_cells
-    statuses = np.empty(num_cells + 1, np.int8)
-    for b in range(len(legal)):
-        row = game_row(rows, layout, b)
-        if is_finished(row):
-            legal[b, :] = False
-            continue
-        player = row.facts[TO_PLAY]
-        fill_statuses(row, player, statuses)
-        for cell in range(num_cells):
-            if row.board[cell] != EMPTY:
-                legal[b, cell] = False
-                continue
-            bits = (
+    # `chain_liberties` is written out: a row is too wide to be handed to it for every cell.
+    neighbours = layout.neighbours
+    for cell in range(layout.num_cells):
+        liberties = row.words[layout.liberties + row.shorts[layout.heads + cell]]
+        statuses[cell] = stone_status(row.bytes_[layout.board + cell], liberties, player)
+    statuses[layout.num_cells] = 0
+    for cell in range(layout.num_cells):
+        bits[cell] = 0
+        if row.bytes_[layout.board + cell] == EMPTY:
+            bits[cell] = (
                 statuses[neighbours[cell, 0]]
                 | statuses[neighbours[cell, 1]]
                 | statuses[neighbours[cell, 2]]
                 | statuses[neighbours[cell, 3]]
             )
-            legal[b, cell] = is_allowed(row, neighbours, player, cell, bits, ko_rule, suicide)
-        legal[b, num_cells] = True
 
 
 @kernel
-def record_removals(before: Int8Array, row: Row) -> None:
-    """Marks the cells that a play has emptied; `before` [K] is the board before it. In place."""
-    for cell in range(len(row.vacated)):
-        if row.board[cell] == EMPTY and before[cell] != EMPTY:
-            row.vacated[cell] |= 1 << before[cell]
+def fill_seen(row: Row, layout: Layout, seen: BoolArray) -> None:
+    """Writes which remainders the hashes of the game's positions have. `seen` is filled in place.
+
+    What is not seen has not been there. A game has too many positions to go through all of them
+    for each of a hundred points where stones were captured.
+    """
+    seen[:] = False
+    for t in range(fact(row, layout, NUM_MOVES) + 1):
+        seen[row.words[layout.hashes + t] & SEEN_MASK] = True
 
 
 @kernel
-def play(row: Row, neighbours: Shorts, player: int, action: int) -> None:
+def fill_legal_actions(
+    row: Row,
+    layout: Layout,
+    ko_rule: int,
+    suicide: bool,
+    bits: Int8Array,
+    seen: BoolArray,
+    legal: BoolArray,
+) -> None:
+    """Writes the legal actions of a game that goes on.
+
+    Args:
+        row: the game.
+        layout: its layout.
+        ko_rule: SIMPLE, POSITIONAL or SITUATIONAL.
+        suicide: whether suicide of more than one stone is legal.
+        bits: int8 [K], what `fill_bits` writes.
+        seen: bool [SEEN_MASK + 1], what `fill_seen` writes; not looked at under SIMPLE.
+        legal: bool [A], filled in place.
+    """
+    player = fact(row, layout, TO_PLAY)
+    board_hash = row.words[layout.hashes + fact(row, layout, NUM_MOVES)]
+    for cell in range(layout.num_cells):
+        legal[cell] = is_possible(bits[cell], suicide)
+    # In a loop of its own, so that the one above is short: few cells need more.
+    for cell in range(layout.num_cells):
+        if not legal[cell]:
+            continue
+        if not may_repeat(bits[cell], row.bytes_[layout.vacated + cell], player):
+            continue
+        removes_nothing = bits[cell] & CAPTURE == 0 and bits[cell] & AIR != 0
+        after = board_hash ^ KEYS[player, cell]
+        if removes_nothing and (ko_rule == SIMPLE or not seen[after & SEEN_MASK]):
+            continue
+        legal[cell] = not breaks_ko(row, layout, player, cell, bits[cell], ko_rule)
+    legal[layout.num_cells] = True
+
+
+@kernel
+def fill_legal_actions_all(
+    rows: Rows, layout: Layout, ko_rule: int, suicide: bool, legal: BoolArray
+) -> None:
+    """Writes the legal actions of every game. `legal`, bool [B, A], is filled in place."""
+    statuses = np.empty(layout.num_cells + 1, np.int8)
+    bits = np.empty(layout.num_cells, np.int8)
+    seen = np.empty(SEEN_MASK + 1, np.bool_)
+    for b in range(len(legal)):
+        row = game_row(rows, b)
+        if is_finished(row, layout):
+            legal[b, :] = False
+            continue
+        fill_bits(row, layout, fact(row, layout, TO_PLAY), statuses, bits)
+        if ko_rule != SIMPLE:
+            fill_seen(row, layout, seen)
+        fill_legal_actions(row, layout, ko_rule, suicide, bits, seen, legal[b])
+
+
+@kernel
+def record_removals(row: Row, layout: Layout, before: int) -> None:
+    """Marks the cells that a play has emptied; `before` is where the board before it starts."""
+    for cell in range(layout.num_cells):
+        stone = row.bytes_[before + cell]
+        if stone != EMPTY and row.bytes_[layout.board + cell] == EMPTY:
+            row.bytes_[layout.vacated + cell] |= 1 << stone
+
+
+@kernel
+def play(row: Row, layout: Layout, player: int, action: int) -> None:
     """Plays a legal action, in place; `player` moves, whoever was to."""
-    facts = row.facts
-    num_cells = len(row.heads)
-    t = facts[NUM_MOVES]
-    start = (t % NUM_RECENT) * num_cells
-    before = row.recent[start : start + num_cells]
-    before[:] = row.board[:num_cells]
-    board_hash = row.hashes[t]
-    facts[KO_CELL] = NO_CELL
-    if action == num_cells:
-        facts[NUM_PASSES] += 1
-    else:
-        placement = place_stone(
-            row.board, row.heads, row.nexts, row.liberties, neighbours, player, action
-        )
-        board_hash ^= placement.hash_change
-        facts[NUM_PASSES] = 0
-        facts[KO_CELL] = placement.ko_cell
-        facts[CAPTURES + player] += placement.num_captured
-        facts[CAPTURES + 1 - player] += placement.num_suicide
-        if placement.num_captured + placement.num_suicide > 0:
-            record_removals(before, row)
-    row.actions[t] = action
-    row.hashes[t + 1] = board_hash
-    row.marks[t + 1] = (MARK_MOVED * player) | (MARK_TO_PLAY << (1 - player))
-    facts[NUM_MOVES] = t + 1
-    facts[TO_PLAY] = 1 - player
+    data, shorts, facts = row.bytes_, row.shorts, layout.facts
+    num_cells = layout.num_cells
+    t = fact(row, layout, NUM_MOVES)
+    before = layout.recent + (t % NUM_RECENT) * num_cells
+    for cell in range(num_cells):
+        data[before + cell] = data[layout.board + cell]
+    board_hash = row.words[layout.hashes + t]
+    num_passes = fact(row, layout, NUM_PASSES) + 1
+    ko_cell = NO_CELL
+    if action != num_cells:
+        placed = place_stone(row, layout, player, action)
+        board_hash ^= placed.hash_change
+        num_passes = 0
+        ko_cell = placed.ko_cell
+        shorts[facts + CAPTURES + player] += placed.num_captured
+        shorts[facts + CAPTURES + 1 - player] += placed.num_suicide
+        if placed.num_captured + placed.num_suicide > 0:
+            record_removals(row, layout, before)
+    row.words[layout.hashes + t + 1] = board_hash
+    shorts[layout.actions + t] = action
+    data[layout.marks + t + 1] = MARK_MOVED * player + (MARK_TO_PLAY << (1 - player))
+    shorts[facts + TO_PLAY] = 1 - player
+    shorts[facts + NUM_MOVES] = t + 1
+    shorts[facts + NUM_PASSES] = num_passes
+    shorts[facts + KO_CELL] = ko_cell
 
 
 @kernel
 def play_all(
-    rows: Rows,
-    layout: Layout,
-    neighbours: Shorts,
-    ko_rule: int,
-    suicide: bool,
-    actions: npt.NDArray[np.int64],
+    rows: Rows, layout: Layout, ko_rule: int, suicide: bool, actions: npt.NDArray[np.int64]
 ) -> int:
     """Plays actions [B] in every game, in place.
 
@@ -240,63 +285,58 @@ def play_all(
         The first row whose action is illegal, or -1; the rows from there on are as they were.
     """
     for b in range(len(actions)):
-        row = game_row(rows, layout, b)
-        if not is_legal(row, neighbours, actions[b], ko_rule, suicide):
+        row = game_row(rows, b)
+        if not is_legal(row, layout, actions[b], ko_rule, suicide):
             return b
-        play(row, neighbours, row.facts[TO_PLAY], actions[b])
+        play(row, layout, fact(row, layout, TO_PLAY), actions[b])
     return -1
 
 
 @kernel
-def set_up(row: Row, neighbours: Shorts, to_play: int) -> None:
-    """Makes the beginning of a game out of `row.setup`, in place; all else in the row is zero."""
-    num_cells = len(row.heads)
-    row.board[:] = EMPTY
-    row.board[num_cells] = OFF_BOARD
-    row.recent[:] = EMPTY
-    row.facts[TO_PLAY] = to_play
-    row.facts[KO_CELL] = NO_CELL
-    row.marks[0] = MARK_TO_PLAY << to_play
+def set_up(row: Row, layout: Layout, to_play: int) -> None:
+    """Makes the beginning of a game out of its `setup`, in place; all else in the row is zero."""
+    num_cells = layout.num_cells
     for cell in range(num_cells):
-        player = row.setup[cell]
+        row.bytes_[layout.board + cell] = EMPTY
+    row.bytes_[layout.board + num_cells] = OFF_BOARD
+    for place in range(NUM_RECENT * num_cells):
+        row.bytes_[layout.recent + place] = EMPTY
+    row.shorts[layout.facts + TO_PLAY] = to_play
+    row.shorts[layout.facts + KO_CELL] = NO_CELL
+    row.bytes_[layout.marks] = MARK_TO_PLAY << to_play
+    for cell in range(num_cells):
+        player = int(row.bytes_[layout.setup + cell])
         if player != EMPTY:
-            connect_stone(row.board, row.heads, row.nexts, row.liberties, neighbours, player, cell)
-            row.hashes[0] ^= KEYS[player, cell]
+            connect_stone(row, layout, player, cell)
+            row.words[layout.hashes] ^= KEYS[player, cell]
 
 
 @kernel
-def set_up_all(rows: Rows, layout: Layout, neighbours: Shorts, to_play: int) -> None:
+def set_up_all(rows: Rows, layout: Layout, to_play: int) -> None:
     """Maps `set_up` over the games, in place."""
     for b in range(len(rows.words)):
-        set_up(game_row(rows, layout, b), neighbours, to_play)
+        set_up(game_row(rows, b), layout, to_play)
 
 
 @kernel
-def replay_all(
-    rows: Rows,
-    layout: Layout,
-    neighbours: Shorts,
-    images: npt.NDArray[np.int64],
-    replayed: Rows,
-) -> None:
+def replay_all(rows: Rows, layout: Layout, images: IntArray, replayed: Rows) -> None:
     """Plays every game again with each action replaced by its image.
 
     Args:
         rows: the games.
         layout: of both.
-        neighbours: int16 [K, 4].
         images: [A], the image of each action.
         replayed: the games as they shall be; `setup` is in place already, all else is zero. The
             rest is filled in place.
     """
     for b in range(len(rows.words)):
-        row = game_row(rows, layout, b)
-        image = game_row(replayed, layout, b)
-        set_up(image, neighbours, row.facts[TO_PLAY])
-        for t in range(row.facts[NUM_MOVES]):
-            player = (row.marks[t + 1] & MARK_MOVED) // MARK_MOVED
-            play(image, neighbours, player, images[row.actions[t]])
-        # What a change of the side to move has left here does not follow from the moves.
-        image.facts[TO_PLAY] = row.facts[TO_PLAY]
-        image.facts[NUM_PASSES] = row.facts[NUM_PASSES]
-        image.marks[:] = row.marks
+        row, image = game_row(rows, b), game_row(replayed, b)
+        set_up(image, layout, fact(row, layout, TO_PLAY))
+        for t in range(fact(row, layout, NUM_MOVES)):
+            player = int(row.bytes_[layout.marks + t + 1]) // MARK_MOVED
+            play(image, layout, player, images[row.shorts[layout.actions + t]])
+        # What a change of the side to move has left does not follow from the moves.
+        for t in range(layout.max_moves + 1):
+            image.bytes_[layout.marks + t] = row.bytes_[layout.marks + t]
+        for place in (TO_PLAY, NUM_PASSES):
+            image.shorts[layout.facts + place] = row.shorts[layout.facts + place]

@@ -7,26 +7,66 @@ it: an opponent cannot fill the last liberty of an eye without capturing.
 import numpy as np
 import numpy.typing as npt
 
-from alphago.games.go.layout import EMPTY, Layout, Rows
+from alphago.games.go.layout import EMPTY, Layout, Rows, Shorts
 from alphago.games.go.moves import game_row
-from alphago.games.go.scoring import fill_region
 from alphago.kernels import kernel
-from alphago.types import BoolArray, Int8Array
+from alphago.types import NUM_PLAYERS, BoolArray, Int8Array
 
-Shorts = npt.NDArray[np.int16]
+Cells = npt.NDArray[np.int16]  # numbers of cells, or -1
 
 _NO_CHAIN = -1
 
 
 @kernel
+def fill_region(
+    board: Int8Array,
+    neighbours: Shorts,
+    start: int,
+    player: int,
+    regions: Cells,
+    region: int,
+    stack: Cells,
+) -> int:
+    """Marks the region around a cell, in place: all cells reached past no stone of a player.
+
+    Args:
+        board: int8 [K + 1].
+        neighbours: uint16 [K, 4].
+        start: a cell of the region.
+        player: whose stones bound the region.
+        regions: int16 [K], where the region's cells get its number.
+        region: its number, which no cell has yet.
+        stack: int16 [K], room to work in; afterwards the first cells of it are the region.
+
+    Returns:
+        The number of cells.
+    """
+    stack[0] = start
+    regions[start] = region
+    num_found = 1
+    num_done = 0
+    while num_done < num_found:
+        cell = stack[num_done]
+        num_done += 1
+        for side in range(4):
+            beside = neighbours[cell, side]
+            stone = board[beside]
+            if (stone == EMPTY or stone == 1 - player) and regions[beside] != region:
+                regions[beside] = region
+                stack[num_found] = beside
+                num_found += 1
+    return num_found
+
+
+@kernel
 def find_regions(
-    board: Int8Array, neighbours: Shorts, player: int, cells: Shorts, starts: Shorts
+    board: Int8Array, neighbours: Shorts, player: int, cells: Cells, starts: Cells
 ) -> int:
     """Finds the regions that a player's stones bound: all that is connected without them.
 
     Args:
         board: int8 [K + 1].
-        neighbours: int16 [K, 4].
+        neighbours: uint16 [K, 4].
         player: whose stones bound.
         cells: int16 [K], filled with the cells, region by region.
         starts: int16 [K + 1], filled with the place in `cells` where each region starts, and, one
@@ -66,8 +106,8 @@ def find_vital_chains(
     heads: Shorts,
     neighbours: Shorts,
     player: int,
-    region: Shorts,
-    vital: Shorts,
+    region: Cells,
+    vital: Cells,
 ) -> None:
     """Finds the chains to which a region is an eye: each empty cell of it is a liberty of theirs.
 
@@ -97,7 +137,7 @@ def find_vital_chains(
 
 
 @kernel
-def keep_alive_chains(num_eyes: Shorts, is_alive: BoolArray) -> bool:
+def keep_alive_chains(num_eyes: Cells, is_alive: BoolArray) -> bool:
     """Takes the life of chains with fewer than two eyes, in place; returns whether any had it."""
     changed = False
     for head in range(len(num_eyes)):
@@ -113,7 +153,7 @@ def count_border(
     heads: Shorts,
     neighbours: Shorts,
     player: int,
-    region: Shorts,
+    region: Cells,
     is_alive: BoolArray,
 ) -> tuple[int, int]:
     """Returns the numbers of a region's cells beside living and beside other own chains."""
@@ -170,10 +210,12 @@ def fill_pass_alive(
 
 
 @kernel
-def fill_pass_alive_all(rows: Rows, layout: Layout, neighbours: Shorts, owners: Int8Array) -> None:
+def fill_pass_alive_all(rows: Rows, layout: Layout, owners: Int8Array) -> None:
     """Writes who owns which cell for ever. `owners`, int8 [B, K], is filled in place."""
     for b in range(len(owners)):
-        row = game_row(rows, layout, b)
+        row = game_row(rows, b)
+        board = row.bytes_[layout.board : layout.board + layout.num_cells + 1]
+        heads = row.shorts[layout.heads : layout.heads + layout.num_cells]
         owners[b, :] = EMPTY
-        for player in range(2):
-            fill_pass_alive(row.board, row.heads, neighbours, player, owners[b])
+        for player in range(NUM_PLAYERS):
+            fill_pass_alive(board, heads, layout.neighbours, player, owners[b])

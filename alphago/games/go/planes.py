@@ -9,13 +9,18 @@ the empty points that ko or superko alone forbids, and the points that the mover
 import numpy as np
 import numpy.typing as npt
 
-from alphago.games.go.board import AIR, CAPTURE, OWN
+from alphago.games.go.board import is_first_side
 from alphago.games.go.layout import EMPTY, NUM_MOVES, NUM_RECENT, TO_PLAY, Layout, Row, Rows
-from alphago.games.go.moves import fill_statuses, game_row, is_allowed, is_finished
+from alphago.games.go.moves import (
+    breaks_ko,
+    fact,
+    fill_bits,
+    game_row,
+    is_finished,
+    is_possible,
+)
 from alphago.kernels import kernel
-from alphago.types import UInt8Array
-
-Shorts = npt.NDArray[np.int16]
+from alphago.types import NUM_PLAYERS, Int8Array, UInt8Array
 
 NUM_BOARDS = NUM_RECENT + 1
 NUM_HISTORY_PLANES = 2 * NUM_BOARDS + 1
@@ -32,15 +37,16 @@ NUM_PLANES = {"history": NUM_HISTORY_PLANES, "extended": NUM_EXTENDED_PLANES}
 
 
 @kernel
-def fill_history(row: Row, planes: UInt8Array) -> None:
+def fill_history(row: Row, layout: Layout, planes: UInt8Array) -> None:
     """Writes the history planes. `planes`, uint8 [C, K], is filled in place."""
-    num_cells = len(row.heads)
-    player = row.facts[TO_PLAY]
-    t = row.facts[NUM_MOVES]
+    num_cells = layout.num_cells
+    player = fact(row, layout, TO_PLAY)
+    t = fact(row, layout, NUM_MOVES)
     for ago in range(NUM_BOARDS):
         # Boards from before the beginning are empty, and so is their place among the recent ones.
-        start = ((t - ago) % NUM_RECENT) * num_cells
-        board = row.board if ago == 0 else row.recent[start : start + num_cells]
+        place = layout.recent + ((t - ago) % NUM_RECENT) * num_cells
+        start = layout.board if ago == 0 else place
+        board = row.bytes_[start : start + num_cells]
         for cell in range(num_cells):
             planes[ago, cell] = board[cell] == player
             planes[NUM_BOARDS + ago, cell] = board[cell] == 1 - player
@@ -48,78 +54,71 @@ def fill_history(row: Row, planes: UInt8Array) -> None:
 
 
 @kernel
-def count_liberties(row: Row, neighbours: Shorts, counts: Shorts) -> None:
+def count_liberties(row: Row, layout: Layout, counts: npt.NDArray[np.int16]) -> None:
     """Counts the liberties of each chain at its head. `counts`, int16 [K], is filled in place."""
     counts[:] = 0
-    for cell in range(len(row.heads)):
-        if row.board[cell] != EMPTY:
+    for cell in range(layout.num_cells):
+        if row.bytes_[layout.board + cell] != EMPTY:
             continue
         for side in range(4):
-            beside = neighbours[cell, side]
-            if not 0 <= row.board[beside] <= 1:
-                continue
-            head = row.heads[beside]
-            is_new = True
-            for earlier in range(side):
-                other = neighbours[cell, earlier]
-                if 0 <= row.board[other] <= 1 and row.heads[other] == head:
-                    is_new = False
-            counts[head] += is_new
+            beside = layout.neighbours[cell, side]
+            is_stone = 0 <= row.bytes_[layout.board + beside] < NUM_PLAYERS
+            if is_stone and is_first_side(row, layout, cell, side):
+                counts[row.shorts[layout.heads + beside]] += 1
 
 
 @kernel
-def fill_liberties(row: Row, neighbours: Shorts, counts: Shorts, planes: UInt8Array) -> None:
+def fill_liberties(
+    row: Row, layout: Layout, counts: npt.NDArray[np.int16], planes: UInt8Array
+) -> None:
     """Writes the planes of liberties in place; `counts`, int16 [K], is room to work in."""
-    count_liberties(row, neighbours, counts)
+    count_liberties(row, layout, counts)
+    player = fact(row, layout, TO_PLAY)
     planes[LIBERTY_PLANES:KO_PLANE, :] = 0
-    for cell in range(len(row.heads)):
-        stone = row.board[cell]
+    for cell in range(layout.num_cells):
+        stone = row.bytes_[layout.board + cell]
         if stone != EMPTY:
-            count = counts[row.heads[cell]]
+            count = counts[row.shorts[layout.heads + cell]]
             if count <= NUM_LIBERTY_STEPS:
-                first = LIBERTY_PLANES + (0 if stone == row.facts[TO_PLAY] else NUM_LIBERTY_STEPS)
+                first = LIBERTY_PLANES + (0 if stone == player else NUM_LIBERTY_STEPS)
                 planes[first + count - 1, cell] = 1
 
 
 @kernel
 def fill_ko(
-    row: Row,
-    neighbours: Shorts,
-    ko_rule: int,
-    suicide: bool,
-    planes: UInt8Array,
+    row: Row, layout: Layout, ko_rule: int, suicide: bool, bits: Int8Array, planes: UInt8Array
 ) -> None:
-    """Writes the plane of points that only ko or superko forbids, in place."""
-    num_cells = len(row.heads)
-    player = row.facts[TO_PLAY]
-    statuses = np.empty(num_cells + 1, np.int8)
-    fill_statuses(row, player, statuses)
-    planes[KO_PLANE, :] = 0
-    if is_finished(row):
-        return
-    for cell in range(num_cells):
-        if row.board[cell] != EMPTY:
-            continue
-        bits = 0
-        for side in range(4):
-            bits |= statuses[neighbours[cell, side]]
-        is_possible = bits & (AIR | CAPTURE) or (suicide and bits & OWN)
-        if is_possible and not is_allowed(row, neighbours, player, cell, bits, ko_rule, suicide):
-            planes[KO_PLANE, cell] = 1
+    """Writes the plane of points that only ko or superko forbids, in place.
+
+    Args:
+        row: the game; finished, it has no such points.
+        layout: its layout.
+        ko_rule: as in `moves.breaks_ko`.
+        suicide: as in `moves.is_possible`.
+        bits: int8 [K], what `moves.fill_bits` writes for the player to move.
+        planes: uint8 [C, K], one plane of which is filled.
+    """
+    player = fact(row, layout, TO_PLAY)
+    is_open = not is_finished(row, layout)
+    for cell in range(layout.num_cells):
+        planes[KO_PLANE, cell] = (
+            is_open
+            and is_possible(bits[cell], suicide)
+            and breaks_ko(row, layout, player, cell, bits[cell], ko_rule)
+        )
 
 
 @kernel
 def fill_history_all(rows: Rows, layout: Layout, observations: UInt8Array) -> None:
     """Maps `fill_history` over the games. `observations`, uint8 [B, C, K], is filled in place."""
     for b in range(len(observations)):
-        fill_history(game_row(rows, layout, b), observations[b])
+        fill_history(game_row(rows, b), layout, observations[b])
 
 
 @kernel
 def fill_extended_all(
     rows: Rows,
     layout: Layout,
-    neighbours: Shorts,
     ko_rule: int,
     suicide: bool,
     komi: float,
@@ -130,19 +129,21 @@ def fill_extended_all(
     Args:
         rows: the games.
         layout: their layout.
-        neighbours: int16 [K, 4].
-        ko_rule: as in `moves.is_allowed`.
-        suicide: as there.
+        ko_rule: as in `moves.breaks_ko`.
+        suicide: as in `moves.is_possible`.
         komi: points that White gets in all.
         observations: uint8 [B, C, K], filled in place.
     """
     counts = np.empty(layout.num_cells, np.int16)
+    statuses = np.empty(layout.num_cells + 1, np.int8)
+    bits = np.empty(layout.num_cells, np.int8)
     for b in range(len(observations)):
-        row = game_row(rows, layout, b)
-        planes = observations[b]
-        fill_history(row, planes)
-        fill_liberties(row, neighbours, counts, planes)
-        fill_ko(row, neighbours, ko_rule, suicide, planes)
-        own_komi = -komi if row.facts[TO_PLAY] == 0 else komi
+        row, planes = game_row(rows, b), observations[b]
+        player = fact(row, layout, TO_PLAY)
+        fill_history(row, layout, planes)
+        fill_liberties(row, layout, counts, planes)
+        fill_bits(row, layout, player, statuses, bits)
+        fill_ko(row, layout, ko_rule, suicide, bits, planes)
+        own_komi = -komi if player == 0 else komi
         for index in range(len(KOMI_STEPS)):
             planes[KOMI_PLANES + index, :] = own_komi >= KOMI_STEPS[index]
