@@ -45,6 +45,7 @@ class EngineBoard:
         self._game = game
         self._timeout_s = timeout_s
         self._actions: list[int] | None = None  # on its board, None where that is not known
+        self._knows_handicap = False
         self._process = EngineProcess(command)
         try:
             self._set_up()
