@@ -209,10 +209,10 @@ def fill_legal_actions(
             continue
         if not may_repeat(bits[cell], row.bytes_[layout.vacated + cell], player):
             continue
-        removes_nothing = bits[cell] & CAPTURE == 0 and bits[cell] & AIR != 0
-        after = board_hash ^ KEYS[player, cell]
-        if removes_nothing and (ko_rule == SIMPLE or not seen[after & SEEN_MASK]):
-            continue
+        if ko_rule != SIMPLE:
+            change = hash_change_of_play(row, layout, player, cell, bits[cell])
+            if not seen[(board_hash ^ change) & SEEN_MASK]:
+                continue
         legal[cell] = not breaks_ko(row, layout, player, cell, bits[cell], ko_rule)
     legal[layout.num_cells] = True
 
