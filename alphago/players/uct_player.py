@@ -1,6 +1,7 @@
 """The classical Monte-Carlo player: plain UCT with random playouts, no network."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,13 @@ class UctPlayer(NamedPlayer):
     """Plays the most visited move of a UCT search; equals by value, then at random by seed.
 
     Every call searches anew, so a move depends on its position and the random stream alone.
+
+    Attributes:
+        should_stop: asked after each playout whether to answer at once; None for never. For those
+            who play against a clock.
     """
+
+    should_stop: Callable[[], bool] | None
 
     def __init__(
         self, game: Game, *, num_playouts: int, exploration: float, name: str, seed: int
@@ -49,6 +56,7 @@ class UctPlayer(NamedPlayer):
         self.num_playouts = num_playouts
         self.exploration = exploration
         self.name = name
+        self.should_stop = None
         self._rng = np.random.default_rng(seed)
 
     def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
@@ -80,6 +88,7 @@ class UctPlayer(NamedPlayer):
                 num_playouts=self.num_playouts,
                 exploration=self.exploration,
                 rng=self._rng,
+                should_stop=self.should_stop,
             )
             for start in range(0, max(1, len(states)), num_rows)
         ]

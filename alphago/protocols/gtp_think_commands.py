@@ -6,6 +6,7 @@ on top. A search that is running when the session ends goes on for `ENDING_GRACE
 and then answers with the best move so far.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 
 from alphago.protocols.gtp import SYNTAX_ERROR, Command, GtpError, Handler, check_arguments
@@ -135,6 +136,7 @@ class ThinkCommands:
         writer = _LineWriter(session, request, is_lz=is_lz)
         thinker = session.thinkers.of(session.board.game)
         if isinstance(thinker, PlayerThinker):
+            thinker.set_stop(session.watch.is_waiting)
             yield writer.line(_report_of(thinker, session, writer.color))
             session.watch.wait(None)
             return
@@ -228,6 +230,8 @@ class _Thought:
         session.time.start_move()
         self._thinker = session.thinkers.of(session.board.game)
         self._report: Report | None = None
+        self._seconds = self._seconds_to_think()
+        self._ending_since = math.inf
 
     @property
     def can_report(self) -> bool:
@@ -256,25 +260,25 @@ class _Thought:
     def _run_tree(self, thinker: TreeThinker) -> Iterator[None]:
         session, board = self._session, self._session.board
         thinker.set_position(board.states_for(self._color), board.moves)
-        seconds = self._seconds()
-        left = None if session.options.seconds is not None else session.thinkers.num_simulations
-        ending_since: float | None = None
-        while left is None or left > 0:
-            if not thinker.simulate():
-                break
-            left = None if left is None else left - 1
+        left = math.inf if session.options.seconds is not None else session.thinkers.num_simulations
+        while left > 0 and thinker.simulate():
+            left -= 1
             yield
-            now = session.now()
-            if seconds is not None and now - self._started >= seconds:
-                break
-            if not session.watch.is_ending():
-                continue
-            ending_since = now if ending_since is None else ending_since
-            if now - ending_since >= ENDING_GRACE:
+            if self._must_answer():
                 break
         self._settle(thinker.report())
 
-    def _seconds(self) -> float | None:
+    def _must_answer(self) -> bool:
+        """Returns whether time is up, or has been since the session ended."""
+        now = self._session.now()
+        if self._seconds is not None and now - self._started >= self._seconds:
+            return True
+        if not self._session.watch.is_ending():
+            return False
+        self._ending_since = min(self._ending_since, now)
+        return now - self._ending_since >= ENDING_GRACE
+
+    def _seconds_to_think(self) -> float | None:
         """Returns how long to think at most, None for as long as it takes."""
         session, board = self._session, self._session.board
         height, width = board.size
@@ -286,6 +290,7 @@ class _Thought:
 
     def _ask_player(self, thinker: PlayerThinker) -> None:
         states = self._session.board.states_for(self._color)
+        thinker.set_stop(self._must_answer)
         if thinker.can_report:
             self._settle(thinker.report(states))
         else:

@@ -1,7 +1,7 @@
 """Thinkers: players as an engine needs them, who are asked about one position after another.
 
 A network thinks in a tree that it keeps (`TreeThinker`). Any other player is asked once for each
-move; it cannot be interrupted, and tells win rates only if it is an `Advisor`.
+move. It tells win rates if it is an `Advisor`; of these others, only UCT can be interrupted.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from alphago.games.game import Game
 from alphago.games.go.game import Go
 from alphago.players.network_player import NetworkPlayer
 from alphago.players.player import Advisor, Player
+from alphago.players.uct_player import UctPlayer
 from alphago.protocols.gtp_analysis import MoveInfo, Report
 from alphago.protocols.tree_thinker import TreeThinker
 from alphago.types import States
@@ -33,6 +34,11 @@ class PlayerThinker:
         self.game = game
         self.can_report = isinstance(player, Advisor)
         self._player = player
+
+    def set_stop(self, should_stop: Callable[[], bool]) -> None:
+        """Says when to answer at once, to a player that can be told."""
+        if isinstance(self._player, UctPlayer):
+            self._player.should_stop = should_stop
 
     def choose(self, states: States) -> int:
         """Returns the player's action in a position [1]."""

@@ -7,6 +7,8 @@ every node on the way. What may be tried and how a playout goes is the game's ow
 opinion (`playouts_of`). The result of a finished node is exact.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from alphago.errors import FinishedGameError, check_count
@@ -31,6 +33,7 @@ def run_uct(
     num_playouts: int,
     exploration: float,
     rng: np.random.Generator,
+    should_stop: Callable[[], bool] | None = None,
 ) -> SearchResult:
     """Searches one position per row.
 
@@ -40,6 +43,7 @@ def run_uct(
         num_playouts: playouts per row, at least 1.
         exploration: the constant of UCB1, at least 0, for results from 0 (lost) to 1 (won).
         rng: draws the order of untried actions and the playouts.
+        should_stop: asked after each playout; True ends the search early. None for never.
 
     Returns:
         The result of each row. The policy target is the share of visits; the priors are uniform
@@ -61,6 +65,8 @@ def run_uct(
     search = _Search(game, trees, exploration=exploration, rng=rng)
     for _ in range(num_playouts):
         search.run_playout()
+        if should_stop is not None and should_stop():
+            break
     return _result(trees, candidates)
 
 

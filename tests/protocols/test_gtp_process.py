@@ -1,5 +1,6 @@
 """The engine as a program: pipes, exit codes, other engines."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -39,6 +40,15 @@ def start(*words: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+def end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with contextlib.suppress(BrokenPipeError):  # what was not flushed has no reader
+                stream.close()
+
+
 def ask(process: subprocess.Popen[str], line: str) -> str:
     """Sends a command and returns the text of its success; the pipe stays open."""
     assert process.stdin and process.stdout
@@ -57,8 +67,7 @@ def ask(process: subprocess.Popen[str], line: str) -> str:
 def random_engine() -> Iterator[subprocess.Popen[str]]:
     process = start("random", "game=go_5x5")
     yield process
-    process.kill()
-    process.communicate()
+    end(process)
 
 
 def test_nothing_but_gtp_on_standard_output(tmp_path: Path) -> None:
@@ -212,5 +221,4 @@ def test_gnugo_agrees_on_legality_and_score(seed: int) -> None:
         assert ask(ours, "final_score")
     finally:
         for process in both:
-            process.kill()
-            process.communicate()
+            end(process)

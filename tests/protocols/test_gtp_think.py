@@ -218,6 +218,17 @@ def test_search_that_runs_when_the_session_ends_goes_on_a_little() -> None:
     assert thinker(short).num_visits == 101  # within the grace it is finished
 
 
+def test_clock_and_the_end_of_the_session_interrupt_uct() -> None:
+    gtp = Gtp("uct:playouts=100000", size=(5, 5), clock_step=0.01)
+    gtp("time_settings 10 0 0")
+    assert gtp("genmove b")
+    assert gtp.session.time.left(0).seconds > 9
+    gtp = Gtp("uct:playouts=100000", size=(5, 5), clock_step=0.01)
+    gtp.watch.looks_until_end = 10
+    assert gtp("genmove b")
+    assert gtp.clock.seconds < ENDING_GRACE + 1
+
+
 def test_wrong_colors_are_refused() -> None:
     gtp = Gtp(network(5), size=(5, 5))
     for command in ("genmove", "reg_genmove"):
