@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from alphago.errors import RulesError
 from alphago.files import reason
-from alphago.games.go.rules import RULE_SETS, GoRules, rules_text
+from alphago.games.go.rules import GoRules
 from alphago.protocols.gtp import SYNTAX_ERROR, Command, GtpError, Handler, check_arguments
 from alphago.protocols.gtp_board import GtpBoard, Setup
 from alphago.protocols.gtp_board_commands import BoardCommands
@@ -20,16 +19,9 @@ from alphago.protocols.gtp_score import chains, dead_stones, result_text, score,
 from alphago.protocols.gtp_session import GtpSession
 from alphago.protocols.gtp_values import BLACK, WHITE, read_integer
 from alphago.protocols.sgf import SgfGame, SgfMove, SgfNode, read_sgf, write_sgf
+from alphago.protocols.sgf_games import go_of_sgf, replay_sgf, rules_name
 
 EMPTY = -1
-# As the SGF specification writes them, where it knows them.
-_SGF_NAMES = {
-    "chinese": "Chinese",
-    "japanese": "Japanese",
-    "aga": "AGA",
-    "new_zealand": "NZ",
-    "tromp_taylor": "Tromp-Taylor",
-}
 _STATUSES = ("alive", "dead", "seki")
 _MANY = 1_000_000  # arguments
 
@@ -82,10 +74,9 @@ class GameCommands:
         game = read_sgf(path)[0]
         board = self._board_commands.new_board(height=game.height, width=game.width)
         board.set_rules(_with_komi(board, game))
-        try:
-            _play_nodes(board, game, stop=stop)
-        except RulesError as error:
-            raise GtpError(f"{path}: {error}") from error
+        # Refuses what the rules forbid, and says why.
+        replay_sgf(go_of_sgf(game, rules=board.rules), game, up_to_move=stop)
+        _play_nodes(board, game, stop=stop)
         self._session.start_game(board)
         return ""
 
@@ -114,7 +105,7 @@ class GameCommands:
             height=height,
             nodes=(root, *moves),
             komi=board.rules.komi,
-            rules=_rules_name(board.rules),
+            rules=rules_name(board.rules),
             handicap=setup.num_handicap,
             black_name=name if BLACK in self._session.played_colors else "",
             white_name=name if WHITE in self._session.played_colors else "",
@@ -139,12 +130,8 @@ def _play_nodes(board: GtpBoard, game: SgfGame, *, stop: int | None) -> None:
 
     Args:
         board: changed in place.
-        game: the game.
+        game: the game, whose moves and stones the rules allow.
         stop: number of the first move that is left out, None to play all.
-
-    Raises:
-        GtpError: if a move is illegal.
-        RulesError: if stones are set up that cannot stand like this.
     """
     number = 0
     for node in game.nodes:
@@ -154,11 +141,9 @@ def _play_nodes(board: GtpBoard, game: SgfGame, *, stop: int | None) -> None:
             continue
         number += 1
         if stop is not None and number >= stop:
+            board.give_turn(node.move.player)
             return
-        try:
-            board.play(node.move.player, node.move.action)
-        except GtpError as error:
-            raise GtpError(f"{game.source}: move {number}: {error}") from error
+        board.play(node.move.player, node.move.action)
 
 
 def _setup_of(board: GtpBoard, game: SgfGame, node: SgfNode) -> Setup:
@@ -175,11 +160,3 @@ def _setup_of(board: GtpBoard, game: SgfGame, node: SgfNode) -> Setup:
         to_play=to_play if node.to_play is None else node.to_play,
         num_handicap=len(node.black) if is_handicap else board.setup.num_handicap,
     )
-
-
-def _rules_name(rules: GoRules) -> str:
-    """Returns the name of a rule set, or what has to be said of rules that are none."""
-    for name, text in _SGF_NAMES.items():
-        if dataclasses.replace(RULE_SETS[name], komi=rules.komi) == rules:
-            return text
-    return rules_text(rules)

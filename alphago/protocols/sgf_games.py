@@ -34,6 +34,8 @@ _RULE_NAMES: Mapping[str, tuple[str, ...]] = {
     "japanese": ("Japanese", "jp", "Japan", "Korean", "Korea", "kr"),
     "new_zealand": ("NZ", "New Zealand"),
 }
+# For files that name no rules: whatever was played, it was hardly under more than the simple ko.
+USUAL_RULES = replace(RULE_SETS[DEFAULT_RULE_SET], ko="simple")
 _STONES = (BLACK, WHITE)
 _BATCH = 128  # games replayed in lockstep: their states fit a processor's cache
 
@@ -64,7 +66,7 @@ def rules_name(rules: GoRules) -> str:
     return rules_text(rules)
 
 
-def rules_of_sgf(sgf: SgfGame, default: GoRules = RULE_SETS[DEFAULT_RULE_SET]) -> GoRules:
+def rules_of_sgf(sgf: SgfGame, default: GoRules = USUAL_RULES) -> GoRules:
     """Returns the rules by which a file says that it was played.
 
     Args:
@@ -160,7 +162,7 @@ def replay_sgf(game: Go, sgf: SgfGame, *, up_to_move: int | None = None) -> Repl
         if node.move is None:
             continue
         number += 1
-        states[-1] = _give_move(game, states[-1], node.move.player)
+        states[-1] = _give_move(game, states[-1], node.move, where=_place(sgf, number))
         if up_to_move is not None and number >= up_to_move:
             break
         states.append(_play(game, states[-1], node.move, where=_place(sgf, number)))
@@ -198,11 +200,31 @@ def _set_up(game: Go, states: States, node: SgfNode, *, where: str) -> States:
         raise SgfError(f"{where}: {error}") from error
 
 
-def _give_move(game: Go, states: States, player: int) -> States:
-    """Makes a player the next to move; a game that two passes have ended goes on."""
+def _give_move(game: Go, states: States, move: SgfMove, *, where: str) -> States:
+    """Makes the player of a move the next one; a game that two passes have ended goes on.
+
+    Raises:
+        SgfError: if the player fills, out of turn, the ko that the same player has just taken. The
+            record lacks a move there: nobody passes to let a ko be filled and has it not written.
+    """
+    to_play = int(game.to_play(states)[0])
     if game.num_passes(states)[0] >= 2:
-        states = game.with_to_play(states, 1 - int(game.to_play(states)[0]))
-    return game.with_to_play(states, player)
+        states = game.with_to_play(states, 1 - to_play)
+    elif to_play != move.player and _is_ko(game, states, move.action):
+        raise SgfError(
+            f"{where}: {_shown(game, move)}: fills at once the ko that it has just taken"
+        )
+    return game.with_to_play(states, move.player)
+
+
+def _is_ko(game: Go, states: States, action: int) -> bool:
+    """Tells whether a point is forbidden to the player to move by the simple ko alone."""
+    by_ko_rule = game.with_rules(replace(game.rules, ko="simple"))
+    if by_ko_rule.is_over(states)[0] or by_ko_rule.legal_actions(states)[0, action]:
+        return False
+    passed = by_ko_rule.step(states, [game.height * game.width])  # a pass lifts the ko
+    again = by_ko_rule.with_to_play(passed, int(game.to_play(states)[0]))
+    return bool(by_ko_rule.legal_actions(again)[0, action])
 
 
 def _play(game: Go, states: States, move: SgfMove, *, where: str) -> States:
@@ -214,7 +236,7 @@ def _play(game: Go, states: States, move: SgfMove, *, where: str) -> States:
 
 def _why_illegal(game: Go, states: States, move: SgfMove) -> str:
     """Says in words why a move cannot be played."""
-    shown = f"{'Black' if move.player == BLACK else 'White'} {game.action_to_text(move.action)}"
+    shown = _shown(game, move)
     if game.is_over(states)[0]:
         return f"{shown}: the game is over after {game.spec.max_moves} moves"
     if game.board(states)[0].reshape(-1)[move.action] in _STONES:
@@ -224,6 +246,10 @@ def _why_illegal(game: Go, states: States, move: SgfMove) -> str:
     if game.rules.ko != "simple" and without_ko.legal_actions(states)[0, move.action]:
         return f"{shown}: the position repeats an earlier one ({game.rules.ko} superko), {by_rules}"
     return f"{shown}: a ko taken back at once, or suicide, {by_rules}"
+
+
+def _shown(game: Go, move: SgfMove) -> str:
+    return f"{'Black' if move.player == BLACK else 'White'} {game.action_to_text(move.action)}"
 
 
 def _place(sgf: SgfGame, number: int) -> str:
@@ -276,7 +302,9 @@ def _replay_batch(game: Go, sgfs: Sequence[SgfGame]) -> States:
         actions = np.array([line[ply].action for line in lines[:num_playing]])
         odd = np.flatnonzero((game.to_play(playing) != players) | (game.num_passes(playing) >= 2))
         for row in odd.tolist():
-            playing[row : row + 1] = _give_move(game, playing[row : row + 1], int(players[row]))
+            where = _place(sgfs[row], ply + 1)
+            one = playing[row : row + 1]
+            playing[row : row + 1] = _give_move(game, one, lines[row][ply], where=where)
         try:
             states[:num_playing] = game.step(playing, actions)
         except IllegalActionError:

@@ -79,6 +79,16 @@ def test_stop_before_a_move_leaves_its_player_to_move(up_to_move: int, num_stone
     assert to_play == {0: "W", 1: "W", 2: "B", 3: "W", 9: "W"}[up_to_move]
 
 
+def test_a_ko_may_be_filled_after_a_pass_that_is_written() -> None:
+    rows, _ = board_after(KO + ";B[];W[cb])")
+    assert rows[1] == "XOOO."
+
+
+def test_an_own_eye_may_be_filled_out_of_turn() -> None:
+    rows, _ = board_after("(;SZ[5]AW[ba][bb];W[ab];W[aa])")
+    assert rows[:2] == ["OO...", "OO..."]
+
+
 def test_one_colour_twice_in_a_row() -> None:
     rows, to_play = board_after("(;SZ[5];B[aa];B[ba];W[ca];W[da])")
     assert (rows[0], to_play) == ("XXOO.", "B")
@@ -146,7 +156,7 @@ def test_result_at_integer_komi(komi: float, result: str) -> None:
 @pytest.mark.parametrize(("name", "number"), [("superko_psk", 23), ("superko_ssk", 24)])
 def test_superko_is_a_matter_of_the_rules(name: str, number: int) -> None:
     (sgf,) = read_sgf(FOLDER / f"{name}.sgf")
-    assert len(replay_sgf(go_of_sgf(sgf, rules=SIMPLE), sgf).moves) == number
+    assert len(replay_sgf(go_of_sgf(sgf), sgf).moves) == number  # names no rules
     game = go_of_sgf(sgf, rules=RULE_SETS["chinese"])
     with pytest.raises(SgfError, match=rf"{name}\.sgf: move {number}: .* repeats an earlier one"):
         replay_sgf(game, sgf)
@@ -159,6 +169,7 @@ def test_superko_is_a_matter_of_the_rules(name: str, number: int) -> None:
             KO + ";B[cb])",
             "SGF: move 9: Black C4: a ko taken back at once, or suicide, by the rules",
         ),
+        (KO + ";W[cb])", "SGF: move 9: White C4: fills at once the ko"),
         ("(;SZ[5];B[aa];W[aa])", "SGF: move 2: White A5: the point is occupied"),
         ("(;SZ[5];B[ba];W[];B[ab];W[aa])", "SGF: move 4: White A5: a ko .*, or suicide"),
         ("(;SZ[5];B[ba];W[];B[ab];AW[aa])", "SGF: move 3: .* a chain without liberty at A5"),
@@ -251,16 +262,16 @@ def test_other_rules_are_written_out_and_come_back() -> None:
         ("Korean", "japanese"),
         ("New Zealand", "new_zealand"),
         ("tromp-taylor", "tromp_taylor"),
-        ("", "chinese"),
-        ("GOE", "chinese"),
-        ("a=b", "chinese"),
-        ("ko=odd", "chinese"),
     ],
 )
 def test_rules_of_other_programs(text: str, name: str) -> None:
     assert rules_of_sgf(read(f"(;RU[{text}])")) == RULE_SETS[name]
-    if name == "chinese":
-        assert rules_of_sgf(read(f"(;RU[{text}])"), SIMPLE) == SIMPLE
+
+
+@pytest.mark.parametrize("text", ["", "GOE", "a=b", "ko=odd"])
+def test_rules_that_no_one_knows(text: str) -> None:
+    assert rules_of_sgf(read(f"(;RU[{text}])")).ko == "simple"
+    assert rules_of_sgf(read(f"(;RU[{text}])"), RULE_SETS["aga"]) == RULE_SETS["aga"]
 
 
 def test_handicap_bonus_counts_where_the_board_has_fixed_points() -> None:
