@@ -46,18 +46,24 @@ def favourite(action):
 
 def write_checkpoint(folder, *, step, action, best_action, game="tic_tac_toe"):
     """Writes a checkpoint whose networks like these actions best."""
+    networks = {"weights": favourite(action), "best": favourite(best_action)}
+    write_networks(folder, networks, step=step, game=game, network=NETWORK)
+
+
+def write_networks(folder, networks, *, step, game, network):
+    """Writes a checkpoint of these weights by name."""
     folder.mkdir(parents=True)
     files = {}
-    for name, liked in (("weights", action), ("best", best_action)):
+    for name, weights in networks.items():
         path = folder / f"{name}.safetensors"
-        save_weights(path, favourite(liked), {})
+        save_weights(path, weights, {})
         content = path.read_bytes()
         checksum = hashlib.sha256(content).hexdigest()
         files[path.name] = {"sha256": checksum, "bytes": len(content)}
     manifest = {
         "schema_version": 1,
         "game": game,
-        "network": asdict(NETWORK),
+        "network": asdict(network),
         "step": step,
         "files": files,
     }
@@ -235,3 +241,30 @@ def test_a_game_that_a_network_cannot_play_is_refused_in_one_line(heads, wanted,
     pattern = "^n: " + words.replace("(", r"\(").replace(")", r"\)") + "$"
     with pytest.raises(PlayerError, match=pattern):
         check(heads, wanted=wanted)
+
+
+def write_go(folder, *, heads):
+    """Writes a checkpoint of a fresh network that is said to have learnt Go on 5x5."""
+    network = replace(NETWORK, num_blocks=2, pooling_channels=2, heads=heads)
+    weights = weights_of(make_network(make_game("go_5x5").spec, network, seed=3))
+    write_networks(folder, {"weights": weights}, step=1, game="go_5x5:komi=24.5", network=network)
+    return str(folder)
+
+
+def test_a_network_of_small_go_boards_plays_larger_ones_and_other_rules(tmp_path):
+    path = write_go(tmp_path / "pooled", heads="pooled")
+    for text in ("go_5x5:komi=24.5", "go_7x7:komi=9,ko=simple", "go_4x6:rules=japanese"):
+        game = make_game(text)
+        states = game.initial_states(3)
+        actions = make_player(f"{path}:simulations=4", game=text).choose_actions(states)
+        assert game.legal_actions(states)[np.arange(3), actions].all()
+    with pytest.raises(PlayerError, match="plays go_5x5, but the game is tic_tac_toe"):
+        make_player(path, game="tic_tac_toe")
+
+
+def test_a_network_with_fixed_heads_plays_its_own_go_board(tmp_path):
+    path = write_go(tmp_path / "fixed", heads="fixed")
+    assert make_player(path).game.spec.rules == make_game("go_5x5:komi=24.5").spec.rules
+    make_player(path, game="go_5x5:komi=7")
+    with pytest.raises(PlayerError, match="plays go_5x5 alone .* but the game is go_7x7"):
+        make_player(path, game="go_7x7")
