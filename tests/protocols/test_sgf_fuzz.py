@@ -105,7 +105,7 @@ def test_random_bytes_and_tokens() -> None:
 )
 def test_much_of_anything_is_read_in_linear_time(piece: bytes) -> None:
     for before in (b"(;", b"(;C[\x83"):
-        data = before + piece * (200_000 // len(piece))
+        data = before + piece * (100_000 // len(piece))
         start = time.process_time()
         read_or_refuse(data)
-        assert time.process_time() - start < 8.0  # a quadratic step takes minutes
+        assert time.process_time() - start < 4.0  # anything quadratic takes longer
