@@ -34,6 +34,7 @@ from alphago.games.go.naming import (
 )
 from alphago.games.go.pass_alive import fill_pass_alive_all
 from alphago.games.go.planes import NUM_PLANES, fill_extended_all, fill_history_all
+from alphago.games.go.playout import playout_actions, playout_returns
 from alphago.games.go.rules import KO_RULES, GoRules
 from alphago.games.go.scoring import fill_owners_all
 from alphago.games.go.vertices import action_to_vertex, handicap_actions, vertex_to_action
@@ -359,7 +360,7 @@ class Go:
         """Returns int64 [B], the last move; -1 before the first."""
         num_moves = self.num_moves(states)
         actions = states["actions"][np.arange(len(states)), np.maximum(num_moves - 1, 0)]
-        return np.where(num_moves > 0, actions, -1).astype(np.int64)
+        return np.where(num_moves > 0, actions.astype(np.int64), -1)
 
     def observe(self, states: States) -> UInt8Array:
         """Returns uint8 [B, C, H, W], the planes of `planes.py`."""
@@ -386,6 +387,16 @@ class Go:
         images = inverse(symmetry).actions
         replay_all(go_rows(states), self._layout, images, go_rows(transformed))
         return transformed
+
+    # --- playouts ---
+
+    def playout_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], the legal actions worth trying, see `playout.py`."""
+        return playout_actions(self, states)
+
+    def playout_returns(self, states: States, *, rng: np.random.Generator) -> FloatArray:
+        """Returns float32 [B, P], the results of one random playout each, see `playout.py`."""
+        return playout_returns(self, states, rng=rng)
 
     # --- texts ---
 

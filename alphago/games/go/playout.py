@@ -13,7 +13,6 @@ import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from alphago.games.game import check_states
 from alphago.games.go.layout import (
@@ -26,9 +25,9 @@ from alphago.games.go.layout import (
     Layout,
     Row,
     Rows,
+    Shorts,
     go_layout,
     go_rows,
-    neighbour_table,
 )
 from alphago.games.go.light_board import (
     LIGHT_BOARD,
@@ -44,7 +43,7 @@ from alphago.games.go.light_board import (
     set_stones,
     swap_places,
 )
-from alphago.games.go.moves import game_row, is_finished, play
+from alphago.games.go.moves import fact, game_row, is_finished, play
 from alphago.games.go.moves import is_legal as is_legal_by_the_rules
 from alphago.games.go.rules import KO_RULES
 from alphago.games.go.scoring import fill_owners
@@ -57,9 +56,7 @@ if TYPE_CHECKING:
 
 MOVES_PER_POINT = 3  # a light playout's longest: two kos at once could go on for ever
 
-Shorts = npt.NDArray[np.int16]
-
-_neighbours = functools.cache(neighbour_table)  # making it takes longer than a playout
+_layout = functools.cache(go_layout)  # making one takes longer than a playout
 _SIGNS = np.array([1, -1], np.float32)  # what a player id wins when Black does
 
 
@@ -88,6 +85,7 @@ def random_playouts(
         StateError: if the states are not those of the game.
     """
     check_states(game, states)
+    num_cells = game.height * game.width
     result = PlayoutResult(
         np.empty((len(states), num_playouts), np.float32),
         np.zeros((len(states), game.height, game.width), np.float32),
@@ -96,10 +94,12 @@ def random_playouts(
         game.board(states),
         np.ascontiguousarray(states["facts"]),
         game.is_over(states),
-        _neighbours(game.height, game.width),
+        _layout(game.height, game.width, game.spec.max_moves).neighbours,
         game.rules.komi + game.rules.bonus(game.handicap),
         new_streams(len(states), rng),
         np.empty(2, LIGHT_BOARD),
+        np.full(num_cells + 1, OFF_BOARD, np.int8),
+        np.empty(num_cells + 1, np.int8),
         *result,
     )
     return result
@@ -162,8 +162,7 @@ def play_uniformly(game: "Go", states: States, *, rng: np.random.Generator) -> S
     states = states.copy()
     play_uniformly_all(
         go_rows(states),
-        go_layout(states.dtype),
-        _neighbours(game.height, game.width),
+        _layout(game.height, game.width, game.spec.max_moves),
         KO_RULES.index(game.rules.ko),
         game.rules.suicide,
         new_streams(len(states), rng),
@@ -208,17 +207,17 @@ def play_out(
 
 @kernel
 def count_area(
-    board: np.void, cells: Int8Array, scratch: Shorts, neighbours: Shorts, owners: FloatArray
+    board: np.void, neighbours: Shorts, cells: Int8Array, reached: Int8Array, owners: FloatArray
 ) -> int:
     """Returns Black's points minus White's; adds 1 and -1 for them to `owners` [H, W], in place.
 
-    `cells`, int8 [K + 1] with OFF_BOARD at the end, and `scratch`, int16 [2, K], are room to work.
+    `cells`, with OFF_BOARD at the end, and `reached`, int8 [K + 1] each, are room to work in.
     """
     height, width = owners.shape
     for row in range(height):
         for column in range(width):
             cells[row * width + column] = board["colours"][point_of(row * width + column, width)]
-    fill_owners(cells, neighbours, scratch[0], scratch[1])
+    fill_owners(cells, neighbours, reached)
     difference = 0
     for row in range(height):
         for column in range(width):
@@ -239,6 +238,8 @@ def play_out_all(
     white_bonus: float,
     streams: Streams,
     boards: States,
+    cells: Int8Array,
+    reached: Int8Array,
     scores: FloatArray,
     owners: FloatArray,
 ) -> None:
@@ -246,19 +247,19 @@ def play_out_all(
 
     Args:
         stones: int8 [B, H, W].
-        facts: int16 [B, 6], see `layout`.
+        facts: uint16 [B, 6], see `layout`.
         is_over: bool [B].
-        neighbours: int16 [K, 4].
+        neighbours: uint16 [K, 4].
         white_bonus: points White gets.
         streams: uint64 [B].
         boards: [2] rows of LIGHT_BOARD, room to work in.
+        cells: int8 [K + 1] with OFF_BOARD at the end, likewise.
+        reached: int8 [K + 1], likewise.
         scores: float32 [B, num_playouts], filled in place.
         owners: float32 [B, H, W], zeros, filled in place.
     """
     num_games, height, width = stones.shape
     start, board = boards[0], boards[1]
-    cells = np.full(height * width + 1, OFF_BOARD, np.int8)
-    scratch = np.empty((2, height * width), np.int16)
     for b in range(num_games):
         clear_board(start, height, width)
         set_stones(start, stones[b])
@@ -275,9 +276,10 @@ def play_out_all(
                 MOVES_PER_POINT * height * width,
                 streams[b : b + 1],
             )
-            area = count_area(board, cells, scratch, neighbours, owners[b])
+            area = count_area(board, neighbours, cells, reached, owners[b])
             scores[b, i] = area - white_bonus
-        owners[b] /= scores.shape[1]
+        for cell in range(height * width):
+            owners[b, cell // width, cell % width] /= scores.shape[1]
 
 
 @kernel
@@ -286,7 +288,7 @@ def drop_own_eyes_all(stones: Int8Array, facts: Shorts, boards: States, actions:
 
     Args:
         stones: int8 [B, H, W].
-        facts: int16 [B, 6], see `layout`.
+        facts: uint16 [B, 6], see `layout`.
         boards: [1] row of LIGHT_BOARD, room to work in.
         actions: bool [B, A], the legal ones; changed in place.
     """
@@ -306,27 +308,21 @@ def drop_own_eyes_all(stones: Int8Array, facts: Shorts, boards: States, actions:
 
 
 @kernel
-def draw_action(row: Row, neighbours: Shorts, ko_rule: int, suicide: bool, stream: Streams) -> int:
+def draw_action(row: Row, layout: Layout, ko_rule: int, suicide: bool, stream: Streams) -> int:
     """Draws a legal action of an unfinished game, all of them equally likely."""
-    num_actions = len(row.heads) + 1
     while True:  # the pass is always legal
-        action = draw_below(stream, num_actions)
-        if is_legal_by_the_rules(row, neighbours, action, ko_rule, suicide):
+        action = draw_below(stream, layout.num_cells + 1)
+        if is_legal_by_the_rules(row, layout, action, ko_rule, suicide):
             return action
 
 
 @kernel
 def play_uniformly_all(
-    rows: Rows,
-    layout: Layout,
-    neighbours: Shorts,
-    ko_rule: int,
-    suicide: bool,
-    streams: Streams,
+    rows: Rows, layout: Layout, ko_rule: int, suicide: bool, streams: Streams
 ) -> None:
     """Plays every game to its end, in place, with one stream each."""
     for b in range(len(streams)):
-        row = game_row(rows, layout, b)
-        while not is_finished(row):
-            action = draw_action(row, neighbours, ko_rule, suicide, streams[b : b + 1])
-            play(row, neighbours, row.facts[TO_PLAY], action)
+        row = game_row(rows, b)
+        while not is_finished(row, layout):
+            action = draw_action(row, layout, ko_rule, suicide, streams[b : b + 1])
+            play(row, layout, fact(row, layout, TO_PLAY), action)
