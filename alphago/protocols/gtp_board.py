@@ -139,6 +139,10 @@ class GtpBoard:
             return states if self.to_play != color else game.with_to_play(states, color)
         return states if self.to_play == color else game.with_to_play(states, color)
 
+    def give_turn(self, color: int) -> None:
+        """Makes it a colour's turn."""
+        self.states = self.states_for(color)
+
     def is_legal(self, color: int, action: int) -> bool:
         """Returns whether a colour may make a move now."""
         return bool(self.game.legal_actions(self.states_for(color))[0, action])

@@ -238,10 +238,20 @@ def test_loadsgf_stops_before_a_move(tmp_path: Path) -> None:
     assert gtp.stones("b") == {"E5"}
     assert gtp.stones("w") == set()
     assert gtp("get_komi") == "0.5"
+    assert gtp.session.board.to_play == 1
     gtp(f"loadsgf {path} 99")
     assert len(gtp.stones("b")) == 2
     gtp("undo")
     assert len(gtp.stones("b")) == 1
+
+
+def test_player_of_the_move_that_is_left_out_is_to_move(tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_text("(;SZ[9]AB[dd];W[ff];W[ee])")
+    gtp = Gtp()
+    for stop in (1, 2):
+        gtp(f"loadsgf {path} {stop}")
+        assert gtp.session.board.to_play == 1
 
 
 def test_handicap_of_a_file_counts_for_white(tmp_path: Path) -> None:

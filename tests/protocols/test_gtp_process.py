@@ -145,6 +145,38 @@ def test_reader_that_goes_away_ends_the_program_quietly(
     assert "Traceback" not in random_engine.stderr.read()
 
 
+# A network's search without a network; what comes before `main` is part of the program.
+NETWORK = """
+import sys
+import alphago.players
+from scripts.main import main
+from tests.protocols.gtp_helpers import network
+alphago.players.make_player = lambda text, *, game, seed: network(100_000)(game)
+alphago.players.game_of_player = lambda text: "go_5x5"
+sys.exit(main(["gtp", "network"]))
+"""
+
+
+@pytest.mark.parametrize("end", ["quit\n", ""])
+def test_search_of_many_simulations_ends_with_the_session(end: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", NETWORK], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env=environment(),
+    ) as process:  # fmt: skip
+        ask(process, "time_settings 0 1 1")
+        for color in "bw":  # short ones, after which everything is compiled
+            ask(process, f"genmove {color}")
+        ask(process, "time_settings 0 1 0")
+        assert process.stdin and process.stdout
+        process.stdin.write("genmove b\n" + end)
+        process.stdin.close()
+        started = time.monotonic()
+        assert process.wait(SECONDS) == 0
+        assert time.monotonic() - started < 5
+        answers = process.stdout.read()
+        assert re.fullmatch(r"= ([A-E][1-5]|pass)\n\n" + ("=\n\n" if end else ""), answers)
+
+
 def test_interrupt_ends_the_program(random_engine: subprocess.Popen[str]) -> None:
     ask(random_engine, "name")
     random_engine.send_signal(signal.SIGINT)
