@@ -42,7 +42,7 @@ def main(argv: Sequence[str]) -> None:
     options = _read_options(values)
     refuse_people([arguments.player])
     with _logging(values.get("log")), _own_output() as write:
-        _serve(arguments.player, values, options, write=write)
+        serve_player(arguments.player, values, options, write=write)
 
 
 def _make_parser() -> Parser:
@@ -159,14 +159,24 @@ def _own_output() -> Iterator[Callable[[str], None]]:
         os.close(output)
 
 
-def _serve(
+def serve_player(
     text: str,
     values: Mapping[str, str],
     options: "EngineOptions",
     *,
     write: Callable[[str], None],
 ) -> None:
-    """Makes player and board, and answers the input."""
+    """Makes player and board, and answers the input.
+
+    Args:
+        text: the player.
+        values: the `key=value` words.
+        options: how the engine plays.
+        write: writes a piece of a response at once.
+
+    Raises:
+        AlphagoError: if there is no such player or game.
+    """
     from alphago.players import make_player
     from alphago.protocols.gtp_board import GtpBoard
     from alphago.protocols.gtp_engine import GtpEngine, serve

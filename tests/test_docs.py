@@ -163,6 +163,10 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     )
     monkeypatch.setattr("scripts.bench.measure", lambda config, **how: done.append("bench"))
     monkeypatch.setattr("scripts.bench.describe", lambda results: "")
+    monkeypatch.setattr(
+        "scripts.gtp.serve_player",
+        lambda text, values, options, *, write: check_player(text, game_name=values.get("game")),
+    )
     return done
 
 

@@ -6,6 +6,7 @@ on top. A search that is running when the session ends goes on for `ENDING_GRACE
 and then answers with the best move so far.
 """
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 
@@ -27,6 +28,9 @@ from alphago.types import FloatArray
 
 ENDING_GRACE = 2.0  # seconds
 _LOST_MOVES_TO_RESIGN = 3  # KataGo's number too
+# Of an analysis, so that there is something to tell though the next command is there already.
+_FEWEST_SIMULATIONS = 16
+_FEWEST_PLAYOUTS = 200
 _PONDERED_AT_ONCE = 4  # simulations between two looks at the input
 _RESIGN = "resign"
 
@@ -136,14 +140,16 @@ class ThinkCommands:
         writer = _LineWriter(session, request, is_lz=is_lz)
         thinker = session.thinkers.of(session.board.game)
         if isinstance(thinker, PlayerThinker):
-            thinker.set_stop(session.watch.is_waiting)
+            looks = itertools.count(1)
+            thinker.set_stop(lambda: next(looks) >= _FEWEST_PLAYOUTS and session.watch.is_waiting())
             yield writer.line(_report_of(thinker, session, writer.color))
             session.watch.wait(None)
             return
         thinker = self._restrict(thinker, request, color=writer.color)
         thinker.set_position(session.board.states_for(writer.color), session.board.moves)
         next_line = session.now() + request.interval
-        is_full, has_written = not thinker.simulate(), False
+        is_full = not all(thinker.simulate() for _ in range(_FEWEST_SIMULATIONS))
+        has_written = False
         while not session.watch.is_waiting():
             if session.now() >= next_line:
                 yield writer.line(thinker.report())

@@ -6,8 +6,10 @@ move. It tells win rates if it is an `Advisor`; of these others, only UCT can be
 
 from collections.abc import Callable
 
+from alphago.errors import PlayerError
 from alphago.games.game import Game
 from alphago.games.go.game import Go
+from alphago.players.game_follower import GameFollower
 from alphago.players.network_player import NetworkPlayer
 from alphago.players.player import Advisor, Player
 from alphago.players.uct_player import UctPlayer
@@ -103,6 +105,8 @@ class Thinkers:
 
     def _new(self, game: Go) -> TreeThinker | PlayerThinker:
         player = self._make(game)
+        if isinstance(player, GameFollower):
+            raise PlayerError(f"{player.name}: is a GTP engine itself")
         if not isinstance(player, NetworkPlayer):
             return PlayerThinker(game, player)
         self.num_simulations = player.num_simulations

@@ -202,6 +202,7 @@ def test_interrupt_ends_the_program(random_engine: subprocess.Popen[str]) -> Non
         (["random", "log=/no/such/file"], "/no/such/file"),
         (["random", "nosuch=1"], "nosuch"),
         (["human"], "human"),
+        (["gtp:gnugo --mode gtp", "game=go_9x9"], "is a GTP engine itself"),
         ([], "PLAYER"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
