@@ -4,6 +4,8 @@ On the way the batch is turned or mirrored, and now and then the move is given t
 so that histories have to survive both.
 """
 
+from collections.abc import Mapping
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -191,25 +193,23 @@ class GoBatch:
 
 
 def play_random_games(
-    ko: str, *, sizes: list[tuple[int, int]], num_games: int, rng: np.random.Generator
+    ko: str, games_by_size: Mapping[tuple[int, int], int], *, rng: np.random.Generator
 ) -> Tally:
     """Compares random games under one ko rule.
 
     Args:
         ko: the ko rule.
-        sizes: heights and widths, taken in turn.
-        num_games: how many on each size, half of them with suicide; half of these from stones set
-            up at random.
+        games_by_size: the number of games, a multiple of 4, for each height and width. Half of them
+            allow suicide; half of these start from stones set up at random.
         rng: draws everything.
 
     Returns:
         The sums over all games.
     """
     tallies = []
-    for height, width in sizes:
-        for suicide in (False, True):
-            for set_up in (False, True):
-                batch = GoBatch(height, width, ko=ko, suicide=suicide, rng=rng)
-                batch.start(num_games // 4, set_up=set_up)
-                tallies.append(batch.play())
+    for (height, width), num_games in games_by_size.items():
+        for suicide, set_up in product((False, True), repeat=2):
+            batch = GoBatch(height, width, ko=ko, suicide=suicide, rng=rng)
+            batch.start(num_games // 4, set_up=set_up)
+            tallies.append(batch.play())
     return Tally(*(sum(column) for column in zip(*tallies, strict=True)))
