@@ -53,7 +53,7 @@ def ucb1_score(
     Problem", where the exploration is sqrt(2); Kocsis and Szepesvari 2006, "Bandit based
     Monte-Carlo Planning". Rewards are from 0 to 1 there: a value from -1 to 1 becomes a share.
     """
-    return (1.0 + mean_value) / 2.0 + exploration * np.sqrt(log_parent_visits / visits)
+    return float((1.0 + mean_value) / 2.0 + exploration * np.sqrt(log_parent_visits / visits))
 
 
 @kernel

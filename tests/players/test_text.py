@@ -47,6 +47,9 @@ def test_a_path_that_exists_is_a_path(tmp_path, monkeypatch):
         ("human", "human"),
         ("alphabeta", "alphabeta:depth=6"),
         ("alphabeta:depth=2", "alphabeta:depth=2"),
+        ("uct", "uct:playouts=1000"),
+        ("uct:playouts=50", "uct:playouts=50"),
+        ("uct:exploration=1.4,playouts=50", "uct:playouts=50,exploration=1.4"),
     ],
 )
 def test_kinds(text, name):
@@ -75,6 +78,14 @@ def test_kinds(text, name):
         ("alphabeta:depth=0", "depth: got 0, allowed"),
         ("alphabeta:depth=43", "depth: got 43, allowed"),
         ("alphabeta:depth=2,depth=3", "depth is given twice"),
+        (
+            "uct:playout=3",
+            "got option 'playout', did you mean playouts? (allowed: playouts, explor",
+        ),
+        ("uct:playouts=0", "playouts: got 0, allowed: an integer from 1 to 1000000"),
+        ("uct:playouts=1e3", "playouts: got '1e3', allowed"),
+        ("uct:exploration=nan", "exploration: got 'nan', allowed: a number of at least 0"),
+        ("uct:exploration=-1", "exploration: got '-1', allowed: a number of at least 0"),
         ("alphabeta:depth", "got option 'depth', allowed: key=value"),
     ],
 )

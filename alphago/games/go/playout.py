@@ -127,8 +127,8 @@ def playout_returns(game: "Go", states: States, *, rng: np.random.Generator) -> 
 def playout_actions(game: "Go", states: States) -> BoolArray:
     """Finds the legal actions that are worth trying.
 
-    They are the plays that fill no own eye. To pass is worth trying if there is no such play, or if
-    the opponent has passed and the board as it is wins.
+    They are the plays that fill no own eye; if there is none, the pass. Where the opponent has
+    passed and the board as it is wins, nothing can be better than to pass too.
 
     Args:
         game: the rules.
@@ -143,7 +143,8 @@ def playout_actions(game: "Go", states: States) -> BoolArray:
     if (facts[:, NUM_PASSES] == 1).any():
         scores = game.score(states)
         wins = np.where(facts[:, TO_PLAY] == 0, scores > 0, scores < 0)
-        actions[:, -1] |= (facts[:, NUM_PASSES] == 1) & wins & ~game.is_over(states)
+        ends_won = (facts[:, NUM_PASSES] == 1) & wins & ~game.is_over(states)
+        actions[ends_won] = np.arange(actions.shape[1]) == game.spec.pass_action
     return actions
 
 
@@ -181,7 +182,7 @@ def draw_point(board: np.void, player: int, stride: int, stream: Streams) -> int
         place = draw_below(stream, num_left)
         point = board["empty_points"][place]
         if not is_own_eye(board, point, player, stride) and is_legal(board, point, player, stride):
-            return point
+            return int(point)
         num_left -= 1
         swap_places(board, place, num_left)
     return NO_POINT
