@@ -29,6 +29,8 @@ class SelfPlayConfig:
             30).
         random_opening_probability: share of games that start with random moves.
         random_opening_plies: such a game starts with 1 to this many random moves.
+        pass_guard: share of the board, 0 to 1, that must be occupied before self-play considers a
+            pass; 0 for no guard. It changes priors, never what is legal (see `pass_guard.py`).
         games_per_call: finished games after which an actor hands its records over.
         max_in_flight: calls an actor may have open, the bound on records nobody has fetched yet.
         max_restarts: dead actors replaced in one run before it ends.
@@ -48,6 +50,7 @@ class SelfPlayConfig:
     temperature_moves: int
     random_opening_probability: float
     random_opening_plies: int
+    pass_guard: float
     games_per_call: int
     max_in_flight: int
     max_restarts: int
@@ -67,7 +70,7 @@ class SelfPlayConfig:
         limit = self.silence_limit_minutes
         is_limit = 0 < limit < math.inf
         check_config("selfplay.silence_limit_minutes", limit, is_limit, "a number above 0")
-        for name in ("full_search_probability", "random_opening_probability"):
+        for name in ("full_search_probability", "random_opening_probability", "pass_guard"):
             value = getattr(self, name)
             check_config(f"selfplay.{name}", value, 0 <= value <= 1, "a number from 0 to 1")
         for name in ("temperature_early", "temperature_late"):

@@ -7,7 +7,7 @@ move and starts the next search at once; a game that ends is replaced by a new o
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,17 +16,11 @@ from alphago.games.game import Game
 from alphago.games.notation import replay
 from alphago.games.random_play import random_actions
 from alphago.search import BatchSearch, SearchConfig, choose_actions, dirichlet_noise, visit_probs
-from alphago.types import Evaluator, FloatArray, SearchResult, Weights
+from alphago.types import FloatArray, SearchResult, Weights
 from selfplay.config import SelfPlayConfig
+from selfplay.evaluators import TrainableEvaluator
+from selfplay.pass_guard import PassGuard
 from selfplay.records import GameRecord
-
-
-class TrainableEvaluator(Evaluator, Protocol):
-    """An evaluator whose weights can be replaced."""
-
-    def load_weights(self, weights: Weights) -> None:
-        """Uses these weights from the next evaluation on."""
-        ...
 
 
 class PlayStats(NamedTuple):
@@ -111,6 +105,8 @@ class SelfPlay:
             actor: number of this actor; (seed, actor, game index) names the stream of each game.
         """
         self._game = game
+        if config.pass_guard > 0:
+            evaluator = PassGuard(game, evaluator, occupied_share=config.pass_guard)
         self._evaluator = evaluator
         self._search_config = search_config
         self._config = config

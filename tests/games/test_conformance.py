@@ -19,7 +19,9 @@ from tests.reference.games import NAIVE_GAMES
 @pytest.mark.parametrize("name", GAME_NAMES)
 def test_registered_game_fulfils_the_contract(name: str) -> None:
     assert make_game(name).spec.name == name
-    check_game(make_game(name), seed=1, num_games=12)
+    # Games of hundreds of moves meet as many positions alone as short ones do together.
+    num_games = 12 if make_game(name).spec.max_moves < 100 else 2
+    check_game(make_game(name), seed=1, num_games=num_games)
 
 
 def test_no_registered_game_is_left_out() -> None:

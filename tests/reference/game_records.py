@@ -34,7 +34,7 @@ def make_record(
         root_values=np.linspace(-1, 1, len(actions), dtype=np.float32),
         is_target=np.array(learnt, np.bool_),
         returns=game.returns(states)[0],
-        truncated=not game.is_over(states)[0],
+        truncated=bool(game.is_truncated(states)[0] or not game.is_over(states)[0]),
     )
 
 

@@ -65,6 +65,8 @@ def test_a_target_is_allowed_with_a_suite() -> None:
         ("selfplay.random_opening_probability", -0.1),
         ("selfplay.random_opening_plies", 0),
         ("selfplay.games_per_call", 0),
+        ("selfplay.pass_guard", -0.1),
+        ("selfplay.pass_guard", 1.1),
         ("selfplay.max_in_flight", 0),
         ("selfplay.max_restarts", -1),
     ],

@@ -56,6 +56,7 @@ def selfplay_config(**changes: object) -> SelfPlayConfig:
         "temperature_moves": 4,
         "random_opening_probability": 0.3,
         "random_opening_plies": 2,
+        "pass_guard": 0.0,
         "games_per_call": 2,
         "max_in_flight": 2,
         "max_restarts": 2,
