@@ -71,7 +71,7 @@ def is_atari(liberties: int) -> bool:
 @kernel
 def chain_liberties(row: Row, layout: Layout, cell: int) -> int:
     """Returns the liberties of the chain of the stone on a cell, in the form of `liberty`."""
-    return row.words[layout.liberties + row.shorts[layout.heads + cell]]
+    return int(row.words[layout.liberties + row.shorts[layout.heads + cell]])
 
 
 @kernel
@@ -101,7 +101,7 @@ def neighbour_bits(row: Row, layout: Layout, player: int, cell: int) -> int:
     """
     bits = 0
     for side in range(4):
-        beside = layout.neighbours[cell, side]
+        beside = int(layout.neighbours[cell, side])
         if beside != layout.num_cells:
             liberties = chain_liberties(row, layout, beside)
             bits |= stone_status(row.bytes_[layout.board + beside], liberties, player)
@@ -140,7 +140,7 @@ def remove_chain(row: Row, layout: Layout, head: int) -> Removal:
     while row.bytes_[board + cell] == player:
         row.bytes_[board + cell] = EMPTY
         for side in range(4):
-            beside = layout.neighbours[cell, side]
+            beside = int(layout.neighbours[cell, side])
             if 0 <= row.bytes_[board + beside] < NUM_PLAYERS:
                 row.words[liberties + row.shorts[heads + beside]] += liberty(cell)
         hash_change ^= KEYS[player, cell]
@@ -207,7 +207,7 @@ def place_stone(row: Row, layout: Layout, player: int, cell: int) -> Placement:
 def chain_hash(row: Row, layout: Layout, head: int) -> int:
     """Returns the hash of a chain's stones."""
     player = row.bytes_[layout.board + head]
-    result = KEYS[player, head]
+    result = int(KEYS[player, head])
     cell = int(row.shorts[layout.nexts + head])
     while cell != head:
         result ^= KEYS[player, cell]
@@ -218,10 +218,10 @@ def chain_hash(row: Row, layout: Layout, head: int) -> int:
 @kernel
 def is_first_side(row: Row, layout: Layout, cell: int, side: int) -> bool:
     """Tells whether no earlier neighbour of a cell is a stone of the same chain."""
-    beside = layout.neighbours[cell, side]
+    beside = int(layout.neighbours[cell, side])
     head = row.shorts[layout.heads + beside]
     for earlier in range(side):
-        other = layout.neighbours[cell, earlier]
+        other = int(layout.neighbours[cell, earlier])
         is_stone = 0 <= row.bytes_[layout.board + other] < NUM_PLAYERS
         if is_stone and row.shorts[layout.heads + other] == head:
             return False
@@ -232,9 +232,9 @@ def is_first_side(row: Row, layout: Layout, cell: int, side: int) -> bool:
 def hash_change_of_play(row: Row, layout: Layout, player: int, cell: int, bits: int) -> int:
     """Returns how a play would change the hash, without playing it. `bits`: `neighbour_bits`."""
     if bits & CAPTURE:
-        loser, change = 1 - player, KEYS[player, cell]
+        loser, change = 1 - player, int(KEYS[player, cell])
     elif bits & AIR:
-        return KEYS[player, cell]
+        return int(KEYS[player, cell])
     else:  # a suicide: the new stone goes with its neighbours, nothing is left of it
         loser, change = player, 0
     for side in range(4):

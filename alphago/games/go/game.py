@@ -303,22 +303,16 @@ class Go:
             float32 [B], Black's points minus White's, komi and handicap bonus included; 0 is a
             draw.
         """
-        board = self.board(states)
         owners = self.owners(states, dead)
-        points = [np.sum(owners == player, axis=(1, 2)) for player in range(NUM_PLAYERS)]
+        extra = np.zeros((len(states), NUM_PLAYERS), np.int32)
         if self.rules.scoring == "territory":
-            prisoners = self.captures(states)
-            for player in range(NUM_PLAYERS):
-                stones = board == player
-                taken = np.zeros_like(stones) if dead is None else dead & (board == 1 - player)
-                alive = stones if dead is None else stones & ~dead
-                points[player] = (
-                    points[player]
-                    - np.sum(alive, axis=(1, 2))
-                    + np.sum(taken, axis=(1, 2))
-                    + prisoners[:, player]
-                )
-        return (points[0] - points[1] - self._white_points).astype(np.float32)
+            board, taken = self.board(states), self.captures(states)
+            removed = np.zeros(board.shape, np.bool_) if dead is None else dead & (board != EMPTY)
+            owners[(board != EMPTY) & ~removed] = EMPTY  # stones are no territory
+            extra = taken + _count(np.where(removed, 1 - board, EMPTY))
+        points = _count(owners) + extra
+        scores: FloatArray = (points[:, 0] - points[:, 1] - self._white_points).astype(np.float32)
+        return scores
 
     def pass_alive(self, states: States) -> Int8Array:
         """Returns int8 [B, H, W], who owns a point whatever happens, by Benson; EMPTY for nobody.
@@ -445,3 +439,11 @@ def _distinct(symmetries: tuple[Symmetry, ...]) -> tuple[Symmetry, ...]:
         if not any(is_same(symmetry, earlier) for earlier in found):
             found.append(symmetry)
     return tuple(found)
+
+
+def _count(owners: Int8Array) -> npt.NDArray[np.int32]:
+    """Returns int32 [B, P], how many points of a map [B, H, W] each player has."""
+    counts = [
+        np.sum(owners == player, axis=(1, 2), dtype=np.int32) for player in range(NUM_PLAYERS)
+    ]
+    return np.stack(counts, axis=1)

@@ -61,7 +61,7 @@ def count_liberties(row: Row, layout: Layout, counts: npt.NDArray[np.int16]) -> 
         if row.bytes_[layout.board + cell] != EMPTY:
             continue
         for side in range(4):
-            beside = layout.neighbours[cell, side]
+            beside = int(layout.neighbours[cell, side])
             is_stone = 0 <= row.bytes_[layout.board + beside] < NUM_PLAYERS
             if is_stone and is_first_side(row, layout, cell, side):
                 counts[row.shorts[layout.heads + beside]] += 1

@@ -28,7 +28,7 @@ def spread(board: Int8Array, neighbours: Shorts, reached: Int8Array, cell: int) 
         | reached[neighbours[cell, 2]]
         | reached[neighbours[cell, 3]]
     )
-    is_new = bits != reached[cell]
+    is_new = bool(bits != reached[cell])
     reached[cell] = bits
     return is_new
 
