@@ -1,23 +1,23 @@
 """Thinkers: players as an engine needs them, who are asked about one position after another.
 
 A network thinks in a tree that it keeps (`TreeThinker`). Any other player is asked once for each
-move. It tells win rates if it is an `Advisor`; of these others, only UCT can be interrupted.
+move; of these, only UCT tells win rates and can be interrupted.
 """
 
 from collections.abc import Callable
+
+import numpy as np
 
 from alphago.errors import PlayerError
 from alphago.games.game import Game
 from alphago.games.go.game import Go
 from alphago.players.game_follower import GameFollower
 from alphago.players.network_player import NetworkPlayer
-from alphago.players.player import Advisor, Player
+from alphago.players.player import Player
 from alphago.players.uct_player import UctPlayer
 from alphago.protocols.gtp_analysis import MoveInfo, Report
 from alphago.protocols.tree_thinker import TreeThinker
 from alphago.types import States
-
-_SHARES = 10_000  # an advisor tells shares of visits, a controller wants numbers
 
 
 class PlayerThinker:
@@ -34,7 +34,7 @@ class PlayerThinker:
     def __init__(self, game: Go, player: Player) -> None:
         """Keeps the player."""
         self.game = game
-        self.can_report = isinstance(player, Advisor)
+        self.can_report = isinstance(player, UctPlayer)
         self._player = player
 
     def set_stop(self, should_stop: Callable[[], bool]) -> None:
@@ -47,23 +47,27 @@ class PlayerThinker:
         return int(self._player.choose_actions(states)[0])
 
     def report(self, states: States) -> Report:
-        """Returns what the player thinks of the moves of a position [1], the best first."""
-        assert isinstance(self._player, Advisor), "asked for a report that it cannot make"
-        (advice,) = self._player.analyse(states)
-        values = [move.value for move in advice if move.value is not None]
-        best = values[0] if values else 0.0
+        """Returns what the player thinks of the moves of a position [1], the most visited first.
+
+        Equals are ordered by value, then by action. Of each variation only the first move is known.
+        """
+        assert isinstance(self._player, UctPlayer), "asked for a report that it cannot make"
+        result = self._player.search(states)
+        visits, values = result.visit_counts[0], result.action_values[0]
+        root_value = float(result.root_values[0])
+        tried = np.flatnonzero(result.priors[0])
         moves = [
             MoveInfo(
-                move=move.move,
-                visits=round(move.visit_share * _SHARES),
-                value=best if move.value is None else move.value,
-                prior=move.prior,
-                variation=(move.move,),
-                variation_visits=(round(move.visit_share * _SHARES),),
+                move=(text := self.game.action_to_text(int(action))),
+                visits=int(visits[action]),
+                value=float(values[action]) if visits[action] else root_value,
+                prior=float(result.priors[0, action]),
+                variation=(text,),
+                variation_visits=(int(visits[action]),),
             )
-            for move in advice
+            for action in tried[np.lexsort((-values[tried], -visits[tried]))]
         ]
-        return Report(sum(move.visits for move in moves), best, moves)
+        return Report(int(visits.sum()), root_value, moves)
 
 
 class Thinkers:

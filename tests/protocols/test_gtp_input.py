@@ -1,0 +1,95 @@
+"""The input, with a reader made of pieces that are let through one by one."""
+
+import queue
+from collections.abc import Callable
+
+from alphago.protocols.gtp_engine import serve
+from alphago.protocols.gtp_input import InputLines
+from tests.protocols.gtp_helpers import Gtp, network
+
+
+def reader() -> tuple[InputLines, Callable[[bytes], None]]:
+    """Returns the lines of what is fed; b"" ends the input."""
+    pieces: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    return InputLines(lambda size: pieces.get()), pieces.put
+
+
+def test_lines_come_whole_and_in_order() -> None:
+    lines, feed = reader()
+    for piece in (b"na", b"me\nver", b"sion\n\n", b"la\xc3", b"\xa9\r\nend", b""):
+        feed(piece)
+    assert [lines.next() for _ in range(6)] == ["name", "version", "", "la\u00e9\r", "end", None]
+    assert lines.next() is None
+
+
+def test_names_that_are_no_utf8_survive() -> None:
+    lines, feed = reader()
+    feed(b"loadsgf a\xff.sgf\n")
+    line = lines.next()
+    assert line is not None
+    assert line.encode("utf-8", "surrogateescape") == b"loadsgf a\xff.sgf"
+    feed(b"")
+
+
+def test_what_is_waiting_and_whether_it_is_the_end() -> None:
+    lines, feed = reader()
+    assert not lines.is_waiting() and not lines.is_ending()
+    assert not lines.wait(0)
+    feed(b"\n")
+    assert lines.wait(60)
+    assert lines.is_waiting() and not lines.is_ending()  # a bare newline is a word
+    feed(b"# note\n 7 quit\n")
+    assert [lines.next(), lines.next()] == ["", "# note"]
+    assert lines.wait(60) and lines.is_ending()
+    lines.next()
+    feed(b"name\nquit\n")
+    lines.wait(60)
+    assert not lines.is_ending()  # there is a command before it
+    lines.next()
+    feed(b"")
+    assert lines.next() == "quit"
+    assert lines.wait(60) and lines.is_ending()
+    assert lines.next() is None
+
+
+def test_reader_that_fails_is_the_end() -> None:
+    def read(size: int) -> bytes:
+        raise OSError("gone")
+
+    assert InputLines(read).next() is None
+
+
+def test_loop_answers_ponders_and_ends() -> None:
+    lines, feed = reader()
+    gtp = Gtp(network(20), size=(5, 5), ponder=True)
+    written: list[str] = []
+    rounds = []
+    ponder = gtp.engine.ponder
+
+    def count() -> bool:
+        """Lets the opponent move after some pondering."""
+        is_pondering = ponder()
+        if is_pondering:
+            rounds.append(len(written))
+            if len(rounds) == 5:
+                feed(b"play w pass\ngenmove b\nquit\nname\n")
+        return is_pondering
+
+    gtp.engine.ponder = count
+    feed(b"1 genmove b\n")
+    serve(gtp.engine, lines, write=written.append)
+    assert [piece[:2] for piece in written] == ["=1", "=\n", "= ", "=\n"]
+    assert len(rounds) >= 5 and rounds[0] == 1
+    feed(b"")
+
+
+def test_loop_ends_quietly_when_nobody_reads() -> None:
+    lines, feed = reader()
+    feed(b"name\nname\n")
+
+    def write(text: str) -> None:
+        raise BrokenPipeError
+
+    serve(Gtp().engine, lines, write=write)
+    assert lines.next() == "name"
+    feed(b"")
