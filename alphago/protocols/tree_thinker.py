@@ -18,7 +18,7 @@ from alphago.types import BoolArray, Evaluator, States
 
 _MAX_BYTES = 1 << 30  # of a tree, unless one move's budget needs more
 _MAX_VISITS = 200_000  # of a tree, likewise
-_MOVES_OF_BUDGET = 3  # a tree holds so many budgets, most of which a move throws away
+_MOVES_OF_BUDGET = 2  # a tree holds so many budgets: what is kept, and the next one
 _LONGEST_VARIATION = 30  # moves
 _ROW = 0  # the only one
 
