@@ -1,4 +1,4 @@
-"""`alphago bench`: the speed of network, search and self-play on this machine."""
+"""`alphago bench`: the speed of rules, network, search and self-play on this machine."""
 
 import json
 from collections.abc import Sequence
@@ -66,19 +66,23 @@ def measure(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str
     from alphago.games import make_game
     from scripts import measurements
 
+    game = make_game(config.game.text)
+    rules = measurements.measure_rules(game, seconds=seconds)
+    uct = measurements.measure_uct(game, seconds=seconds)
     weights = measurements.fresh_weights(config)
     network = measurements.measure_network(config, weights=weights, seconds=seconds)
     selfplay = measurements.measure_self_play(config, weights=weights, seconds=seconds)
     results: dict[str, object] = {
-        "game": config.game.name,
+        "game": config.game.text,
         "batch": config.selfplay.num_games,
+        "rules": rules,
+        "uct_playouts": uct,
         "network_evaluations": network,
         "selfplay_evaluations": selfplay.evaluations,
         "selfplay_evaluations_ratio": selfplay.evaluations / network,
         "selfplay_simulations": selfplay.simulations,
         "selfplay_simulations_ratio": selfplay.simulations / network,
     }
-    game = make_game(config.game.text)
     for budget in measurements.SEARCH_SIMULATIONS:
         results[f"search_simulations_{budget}"] = measurements.measure_search(
             game, config.search, budget=budget, seconds=seconds
@@ -90,8 +94,9 @@ def measure(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str
 
 def describe(results: dict[str, object]) -> str:
     """Returns the results as a table."""
-    rows = [("measured", "per second", "share of the bare network")]
+    rows = [("measured", "per second", "share of the bare network"), *_rules_rows(results["rules"])]
     for name, label in (
+        ("uct_playouts", "UCT, playouts, one position at a time"),
         ("network_evaluations", f"bare network, evaluations in batches of {results['batch']}"),
         ("selfplay_evaluations", "self-play, evaluations"),
         ("selfplay_simulations", "self-play, simulations"),
@@ -111,20 +116,41 @@ def describe(results: dict[str, object]) -> str:
     return text
 
 
+def _rules_rows(rules: object) -> list[tuple[str, str, str]]:
+    """Returns the table's rows about the rules."""
+    assert isinstance(rules, dict)
+    rows = [
+        ("random playouts as UCT plays them", f"{rules['playouts_per_s']:,.0f}", ""),
+        ("random playouts, actions equally likely", f"{rules['uniform_playouts_per_s']:,.0f}", ""),
+    ]
+    if "openspiel_playouts_per_s" in rules:
+        rows.append(
+            ("  the same, OpenSpiel (C++)", f"{rules['openspiel_playouts_per_s']:,.0f}", "")
+        )
+    else:
+        rows.append(("  the same, OpenSpiel: not installed, or another game", "-", ""))
+    for name, label in (("legal_actions_us", "legal actions"), ("step_us", "steps")):
+        microseconds = rules[name]
+        rows.append((f"{label}, {microseconds:.2f} µs each", f"{1e6 / microseconds:,.0f}", ""))
+    return rows
+
+
 def _make_parser() -> Parser:
     from scripts.overrides import GROUPS
 
     parser = hydra_parser(
         "bench",
         description=(
-            "Measure speed: the bare network, self-play with it, the search with a network that\n"
-            "costs nothing, and several actors against one. seconds=N is the time of each\n"
+            "Measure speed: the rules, the bare network, self-play with it, the search with a\n"
+            "network that costs nothing, and several actors against one. Random playouts are also\n"
+            "OpenSpiel's where it is installed (the extra `bench`). seconds=N is the time of each\n"
             f"measurement (default {SECONDS:g}), actors=N the number of actors compared with one\n"
             f"(default {NUM_ACTORS}; 1 leaves the comparison out). All other options are those of\n"
             "`alphago train`."
         ),
         examples=(
             "alphago bench game=connect_four network=small",
+            "alphago bench game=go_9x9 actors=1",
             "alphago bench network=medium evaluator.precision=fp32 seconds=1 actors=1 --json",
         ),
         usage="[seconds=N] [actors=N] [--json] [key=value ...]",

@@ -1,4 +1,4 @@
-"""How fast network, search and self-play are; each function measures one thing."""
+"""How fast rules, network, search and self-play are; each function measures one thing."""
 
 import time
 from collections.abc import Callable
@@ -7,12 +7,21 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from alphago.games import Game, make_game
+from alphago.games.go import Go
+from alphago.games.go.playout import play_uniformly
 from alphago.games.notation import replay
-from alphago.games.random_play import random_actions
+from alphago.games.random_play import (
+    UniformPlayouts,
+    playouts_of,
+    random_actions,
+    random_legal_actions,
+)
 from alphago.network.evaluator import NetworkEvaluator
 from alphago.network.network import make_network, weights_of
 from alphago.search import BatchSearch, SearchConfig
+from alphago.search.uct import run_uct
 from alphago.types import Evaluation, States, Weights
+from scripts import openspiel
 from selfplay.actors import SelfPlayActor
 from selfplay.play import PlayStats
 from selfplay.pool import RayPool, SelfPlayPool
@@ -20,6 +29,8 @@ from train.config import RunConfig, actor_setup
 
 SEARCH_GAMES = 64  # rows of the search alone
 SEARCH_SIMULATIONS = (32, 200)  # budgets of the search alone
+UCT_PLAYOUTS = 1000  # of one search without a network
+RULES_GAMES = 64  # rows of the rules alone
 
 T = TypeVar("T")
 
@@ -52,12 +63,69 @@ def fresh_weights(config: RunConfig) -> Weights:
     return weights_of(make_network(spec, config.network, seed=config.seed))
 
 
-def random_states(game: Game, *, num_rows: int, seed: int) -> States:
-    """Returns [B] unfinished positions after up to ten random moves."""
+def random_states(game: Game, *, num_rows: int, seed: int, most_moves: int = 10) -> States:
+    """Returns [B] unfinished positions after fewer than `most_moves` random moves."""
     rng = np.random.default_rng(seed)
-    lengths = rng.integers(0, 10, size=num_rows)
+    lengths = rng.integers(0, most_moves, size=num_rows)
     openings = [random_actions(game, rng, num_moves=int(length)) for length in lengths]
     return np.concatenate([replay(game, actions) for actions in openings])
+
+
+def measure_rules(game: Game, *, seconds: float) -> dict[str, float]:
+    """Returns how fast the rules are on one core.
+
+    Args:
+        game: the rules.
+        seconds: how long to measure each figure.
+
+    Returns:
+        `playouts_per_s`, random games from the start as UCT plays them, `uniform_playouts_per_s`,
+        games of actions that are all equally likely, and of positions up to the middle of a game,
+        64 at a time, `legal_actions_us` and `step_us`, the time of one. Also
+        `openspiel_playouts_per_s`, OpenSpiel's uniform games, if it is installed and has the game.
+    """
+    rng = np.random.default_rng(0)
+    starts = game.initial_states(RULES_GAMES)
+    _, height, width = game.spec.observation_shape
+    states = random_states(game, num_rows=RULES_GAMES, seed=0, most_moves=height * width // 2)
+    actions = random_legal_actions(game, states, rng=rng)
+    playouts = playouts_of(game)
+
+    def per_second(action: Callable[[], object], *, num_items: int = RULES_GAMES) -> float:
+        calls, elapsed = _repeat(action, seconds=seconds)
+        return len(calls) * num_items / elapsed
+
+    rates = {
+        "playouts_per_s": per_second(lambda: playouts.playout_returns(starts, rng=rng)),
+        "uniform_playouts_per_s": per_second(lambda: _play_uniformly(game, starts, rng)),
+        "legal_actions_us": 1e6 / per_second(lambda: game.legal_actions(states)),
+        "step_us": 1e6 / per_second(lambda: game.step(states, actions)),
+    }
+    name = openspiel.openspiel_name(game)
+    if name is not None and openspiel.is_installed():
+        theirs = openspiel.OpenSpielPlayouts(name)
+        rates["openspiel_playouts_per_s"] = per_second(theirs.play, num_items=openspiel.ROLLOUTS)
+    return rates
+
+
+def _play_uniformly(game: Game, states: States, rng: np.random.Generator) -> None:
+    """Plays games to their end, all legal actions equally likely; Go has a kernel for it."""
+    if isinstance(game, Go):
+        play_uniformly(game, states, rng=rng)
+    else:
+        UniformPlayouts(game).playout_returns(states, rng=rng)
+
+
+def measure_uct(game: Game, *, seconds: float) -> float:
+    """Returns playouts per second of UCT, one position at a time."""
+    rng = np.random.default_rng(0)
+    states = game.initial_states(1)
+
+    def search() -> None:
+        run_uct(game, states, num_playouts=UCT_PLAYOUTS, exploration=0.4, rng=rng)
+
+    searches, elapsed = _repeat(search, seconds=seconds)
+    return len(searches) * UCT_PLAYOUTS / elapsed
 
 
 def measure_network(config: RunConfig, *, weights: Weights, seconds: float) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from alphago.games import make_game
+from scripts import openspiel
 from scripts.main import main
 from scripts.measurements import FreeEvaluator, random_states
 from tests.scripts.tiny_run import TINY
@@ -23,6 +24,11 @@ def test_bench_reports_rates_and_their_ratios(capsys: pytest.CaptureFixture[str]
     assert result["search_simulations_32"] > 0
     assert result["search_simulations_200"] > 0
     assert "actors_ratio" not in result
+    assert result["uct_playouts"] > 0
+    rules = result["rules"]
+    for name in ("playouts_per_s", "uniform_playouts_per_s", "legal_actions_us", "step_us"):
+        assert rules[name] > 0
+    assert ("openspiel_playouts_per_s" in rules) == openspiel.is_installed()
 
 
 def test_bench_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,7 +36,8 @@ def test_bench_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "tic_tac_toe"
     assert lines[1].split()[:1] == ["measured"]
-    assert len(lines) == 7
+    assert len(lines) == 13
+    assert any("OpenSpiel" in line for line in lines)
 
 
 @pytest.mark.parametrize(
