@@ -21,7 +21,8 @@ _HALF = np.uint64(32)
 
 def new_streams(num_streams: int, rng: np.random.Generator) -> Streams:
     """Returns uint64 [num_streams], the state of as many independent streams."""
-    return rng.integers(1, 1 << 64, size=num_streams, dtype=np.uint64)
+    # Faster than `rng.integers`, which matters to a search that plays one playout after the other.
+    return np.maximum(rng.bit_generator.random_raw(num_streams), np.uint64(1))
 
 
 @kernel

@@ -19,6 +19,7 @@ from alphago.games.go.layout import (
     EMPTY,
     KO_CELL,
     NO_CELL,
+    NUM_MOVES,
     NUM_PASSES,
     OFF_BOARD,
     TO_PLAY,
@@ -93,7 +94,7 @@ def random_playouts(
     play_out_all(
         game.board(states),
         np.ascontiguousarray(states["facts"]),
-        game.is_over(states),
+        game.spec.max_moves,
         _layout(game.height, game.width, game.spec.max_moves).neighbours,
         game.rules.komi + game.rules.bonus(game.handicap),
         new_streams(len(states), rng),
@@ -234,7 +235,7 @@ def count_area(
 def play_out_all(
     stones: Int8Array,
     facts: Shorts,
-    is_over: BoolArray,
+    game_max_moves: int,
     neighbours: Shorts,
     white_bonus: float,
     streams: Streams,
@@ -249,7 +250,7 @@ def play_out_all(
     Args:
         stones: int8 [B, H, W].
         facts: uint16 [B, 6], see `layout`.
-        is_over: bool [B].
+        game_max_moves: moves after which a game is over.
         neighbours: uint16 [K, 4].
         white_bonus: points White gets.
         streams: uint64 [B].
@@ -266,7 +267,8 @@ def play_out_all(
         set_stones(start, stones[b])
         if facts[b, KO_CELL] != NO_CELL:
             start["ko_point"] = point_of(facts[b, KO_CELL], width)
-        num_passes = 2 if is_over[b] else facts[b, NUM_PASSES]
+        is_cut_off = facts[b, NUM_MOVES] >= game_max_moves
+        num_passes = 2 if is_cut_off else facts[b, NUM_PASSES]
         for i in range(scores.shape[1]):
             copy_board(start, board, count_points(height, width))
             play_out(

@@ -230,7 +230,10 @@ def test_go_has_playouts_of_its_own():
         )
 
 
-@pytest.mark.parametrize("variable", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+@pytest.mark.parametrize(
+    "variable",
+    ["NUMBA_DISABLE_JIT", pytest.param("NUMBA_BOUNDSCHECK", marks=pytest.mark.slow)],
+)
 def test_the_same_numbers_without_the_compiler_and_with_checked_indices(variable, tmp_path):
     environment = os.environ | {variable: "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     process = subprocess.run(
