@@ -36,10 +36,11 @@ from alphago.games.go.pass_alive import fill_pass_alive_all
 from alphago.games.go.planes import NUM_PLANES, fill_extended_all, fill_history_all
 from alphago.games.go.playout import playout_actions, playout_returns
 from alphago.games.go.rules import KO_RULES, GoRules
-from alphago.games.go.scoring import fill_owners_all
+from alphago.games.go.scoring import count_points, count_territory, fill_owners_all
+from alphago.games.go.setup import check_liberties, go_symmetries, setup_board
 from alphago.games.go.vertices import action_to_vertex, handicap_actions, vertex_to_action
 from alphago.games.notation import illegal_action, integer_actions
-from alphago.games.symmetry import board_symmetries, inverse, is_same
+from alphago.games.symmetry import inverse
 from alphago.types import NUM_PLAYERS, BoolArray, FloatArray, Int8Array, States, UInt8Array
 
 
@@ -92,7 +93,7 @@ class Go:
             max_moves=cap,
             state_dtype=go_dtype(num_cells, cap),
             pass_action=num_cells,
-            symmetries=_distinct(board_symmetries(height, width, num_extra_actions=1)),
+            symmetries=go_symmetries(height, width),
         )
         self._layout = go_layout(height, width, cap)
         self._ko_rule = KO_RULES.index(rules.ko)
@@ -156,34 +157,12 @@ class Go:
             RulesError: if a stone is off the board, two are on one point, or a chain has no
                 liberty.
         """
-        states = np.zeros(1, self._spec.state_dtype)
-        setup = states["setup"][0]
-        setup[:] = EMPTY
-        for player, stones in enumerate((black, white)):
-            for action in stones:
-                self._set_stone(setup, player=player, action=action)
         self._check_player(to_play)
+        states = np.zeros(1, self._spec.state_dtype)
+        states["setup"] = setup_board(black, white, height=self.height, width=self.width)
         set_up_all(go_rows(states), self._layout, to_play)
-        stones_at = np.flatnonzero(setup != EMPTY)
-        airless = stones_at[states["liberties"][0][states["heads"][0][stones_at]] == 0]
-        if len(airless) > 0:
-            raise RulesError(
-                f"{self._spec.name}: got a chain without liberty at"
-                f" {self.action_to_text(int(airless[0]))}, allowed: chains with liberties"
-            )
+        check_liberties(states, height=self.height, width=self.width)
         return states
-
-    def _set_stone(self, setup: Int8Array, *, player: int, action: int) -> None:
-        num_cells = self._layout.num_cells
-        if not 0 <= action < num_cells:
-            raise RulesError(
-                f"{self._spec.name}: got a stone at {action}, allowed: 0 to {num_cells - 1}"
-            )
-        if setup[action] != EMPTY:
-            raise RulesError(
-                f"{self._spec.name}: got two stones at {self.action_to_text(action)}, allowed: one"
-            )
-        setup[action] = player
 
     def _check_player(self, player: int) -> None:
         if player not in range(NUM_PLAYERS):
@@ -220,13 +199,8 @@ class Go:
         """Plays one action in every game; see `Game.step`."""
         checked = integer_actions(actions, num_games=len(states))
         after = copy_states(states)
-        bad_row = play_all(
-            go_rows(after),
-            self._layout,
-            self._ko_rule,
-            self.rules.suicide,
-            checked,
-        )
+        rows, suicide = go_rows(after), self.rules.suicide
+        bad_row = play_all(rows, self._layout, self._ko_rule, suicide, checked)
         if bad_row >= 0:
             raise illegal_action(self, states, row=bad_row, action=int(checked[bad_row]))
         return after
@@ -234,13 +208,8 @@ class Go:
     def legal_actions(self, states: States) -> BoolArray:
         """Returns bool [B, A], True where the action is legal; all False in a finished game."""
         legal = np.empty((len(states), self._spec.num_actions), np.bool_)
-        fill_legal_actions_all(
-            go_rows(states),
-            self._layout,
-            self._ko_rule,
-            self.rules.suicide,
-            legal,
-        )
+        rows, suicide = go_rows(states), self.rules.suicide
+        fill_legal_actions_all(rows, self._layout, self._ko_rule, suicide, legal)
         return legal
 
     def to_play(self, states: States) -> Int8Array:
@@ -251,17 +220,13 @@ class Go:
     def is_over(self, states: States) -> BoolArray:
         """Returns bool [B], True after two passes in a row, or as many moves as are allowed."""
         facts = states["facts"]
-        over: BoolArray = (facts[:, NUM_PASSES] >= 2) | (
-            facts[:, NUM_MOVES] >= self._spec.max_moves
-        )
+        at_cap = facts[:, NUM_MOVES] >= self._spec.max_moves
+        over: BoolArray = at_cap | (facts[:, NUM_PASSES] >= 2)
         return over
 
     def is_truncated(self, states: States) -> BoolArray:
         """Returns bool [B], True where the number of moves, and no two passes, ended the game."""
-        facts = states["facts"]
-        truncated: BoolArray = (facts[:, NUM_PASSES] < 2) & (
-            facts[:, NUM_MOVES] >= self._spec.max_moves
-        )
+        truncated: BoolArray = self.is_over(states) & (states["facts"][:, NUM_PASSES] < 2)
         return truncated
 
     def returns(self, states: States) -> FloatArray:
@@ -303,14 +268,11 @@ class Go:
             float32 [B], Black's points minus White's, komi and handicap bonus included; 0 is a
             draw.
         """
-        owners = self.owners(states, dead)
-        extra = np.zeros((len(states), NUM_PLAYERS), np.int32)
+        owners, board = self.owners(states, dead), self.board(states)
+        points = count_points(owners)
         if self.rules.scoring == "territory":
-            board, taken = self.board(states), self.captures(states)
-            removed = np.zeros(board.shape, np.bool_) if dead is None else dead & (board != EMPTY)
-            owners[(board != EMPTY) & ~removed] = EMPTY  # stones are no territory
-            extra = taken + _count(np.where(removed, 1 - board, EMPTY))
-        points = _count(owners) + extra
+            removed = np.zeros(board.shape, np.bool_) if dead is None else dead
+            points = count_territory(owners, board, removed) + self.captures(states)
         scores: FloatArray = (points[:, 0] - points[:, 1] - self._white_points).astype(np.float32)
         return scores
 
@@ -321,7 +283,7 @@ class Go:
         which the opponent cannot live; see `pass_alive.py`.
         """
         owners = np.empty((len(states), self._layout.num_cells), np.int8)
-        fill_pass_alive_all(go_rows(states), self._layout, owners)
+        fill_pass_alive_all(go_rows(states), self._layout, self.rules.suicide, owners)
         return self._as_boards(owners)
 
     # --- facts of positions ---
@@ -335,9 +297,8 @@ class Go:
 
     def captures(self, states: States) -> npt.NDArray[np.int32]:
         """Returns int32 [B, P], the number of stones each player has captured."""
-        captured: npt.NDArray[np.int32] = states["facts"][
-            :, CAPTURES : CAPTURES + NUM_PLAYERS
-        ].astype(np.int32)
+        both = slice(CAPTURES, CAPTURES + NUM_PLAYERS)
+        captured: npt.NDArray[np.int32] = states["facts"][:, both].astype(np.int32)
         return captured
 
     def num_moves(self, states: States) -> npt.NDArray[np.int32]:
@@ -430,20 +391,3 @@ class Go:
             komi=self._white_points,
             end=end,
         )
-
-
-def _distinct(symmetries: tuple[Symmetry, ...]) -> tuple[Symmetry, ...]:
-    """Leaves out what does the same as an earlier one: on one row, a mirror may do nothing."""
-    found: list[Symmetry] = []
-    for symmetry in symmetries:
-        if not any(is_same(symmetry, earlier) for earlier in found):
-            found.append(symmetry)
-    return tuple(found)
-
-
-def _count(owners: Int8Array) -> npt.NDArray[np.int32]:
-    """Returns int32 [B, P], how many points of a map [B, H, W] each player has."""
-    counts = [
-        np.sum(owners == player, axis=(1, 2), dtype=np.int32) for player in range(NUM_PLAYERS)
-    ]
-    return np.stack(counts, axis=1)

@@ -1,8 +1,11 @@
 """Stones that live though their owner passes for ever, compiled.
 
-Source: Benson 1976, "Life in the game of Go". Suicide is taken as illegal, as nearly all rules have
-it: an opponent cannot fill the last liberty of an eye without capturing.
+Source: Benson 1976, "Life in the game of Go". An eye is a region that the opponent cannot
+fill: where suicide is illegal each empty cell of it has to be a liberty of the chain; where it is
+legal, so has each cell with an opponent's stone, since a suicide may empty it again.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +18,13 @@ from alphago.types import NUM_PLAYERS, BoolArray, Int8Array
 Cells = npt.NDArray[np.int16]  # numbers of cells, or -1
 
 _NO_CHAIN = -1
+
+
+class Border(NamedTuple):
+    """How many cells of a region touch chains."""
+
+    num_living: int  # cells beside a chain that is alive
+    num_other: int  # cells beside another own chain
 
 
 @kernel
@@ -106,10 +116,11 @@ def find_vital_chains(
     heads: Shorts,
     neighbours: Shorts,
     player: int,
+    suicide: bool,
     region: Cells,
     vital: Cells,
 ) -> None:
-    """Finds the chains to which a region is an eye: each empty cell of it is a liberty of theirs.
+    """Finds the chains to which a region is an eye.
 
     `vital`, int16 [4], is filled with their heads, `_NO_CHAIN` behind. There are at most four,
     since all of them touch the first empty cell.
@@ -127,24 +138,12 @@ def find_vital_chains(
             continue
         is_vital = True
         for cell in region:
-            if board[cell] == EMPTY and not touches_chain(
-                board, heads, neighbours, cell, heads[beside]
-            ):
+            must_touch = suicide or board[cell] == EMPTY
+            if must_touch and not touches_chain(board, heads, neighbours, cell, heads[beside]):
                 is_vital = False
         if is_vital:
             vital[num_vital] = heads[beside]
             num_vital += 1
-
-
-@kernel
-def keep_alive_chains(num_eyes: Cells, is_alive: BoolArray) -> bool:
-    """Takes the life of chains with fewer than two eyes, in place; returns whether any had it."""
-    changed = False
-    for head in range(len(num_eyes)):
-        if is_alive[head] and num_eyes[head] < 2:
-            is_alive[head] = False
-            changed = True
-    return changed
 
 
 @kernel
@@ -155,62 +154,111 @@ def count_border(
     player: int,
     region: Cells,
     is_alive: BoolArray,
-) -> tuple[int, int]:
-    """Returns the numbers of a region's cells beside living and beside other own chains."""
+) -> Border:
+    """Counts the cells of a region that are beside a player's chains, living ones and others."""
     num_living = 0
     num_other = 0
     for cell in region:
-        beside_living = False
+        beside_living, beside_other = False, False
         for side in range(4):
             beside = neighbours[cell, side]
             if board[beside] == player:
                 beside_living |= is_alive[heads[beside]]
-                num_other += not is_alive[heads[beside]]
+                beside_other |= not is_alive[heads[beside]]
         num_living += beside_living
-    return num_living, num_other
+        num_other += beside_other
+    return Border(num_living, num_other)
+
+
+@kernel
+def drop_chains_without_eyes(
+    board: Int8Array,
+    heads: Shorts,
+    neighbours: Shorts,
+    player: int,
+    cells: Cells,
+    starts: Cells,
+    vital: Cells,
+    is_alive: BoolArray,
+) -> bool:
+    """Takes the life of chains with fewer than two eyes; one round of Benson's algorithm.
+
+    Args:
+        board: int8 [K + 1].
+        heads: uint16 [K].
+        neighbours: uint16 [K, 4].
+        player: whose stones.
+        cells: int16 [K], as `find_regions` fills it.
+        starts: int16 [K + 1], as `find_regions` fills it.
+        vital: int16 [number of regions, 4], as `find_vital_chains` fills it.
+        is_alive: bool [K], of each chain at its head; changed in place.
+
+    Returns:
+        Whether any chain had been thought alive.
+    """
+    num_eyes = np.zeros(len(is_alive), np.int16)
+    for index in range(len(vital)):
+        region = cells[starts[index] : starts[index + 1]]
+        if count_border(board, heads, neighbours, player, region, is_alive).num_other == 0:
+            for head in vital[index]:
+                if head != _NO_CHAIN:
+                    num_eyes[head] += 1
+    changed = False
+    for head in range(len(is_alive)):
+        if is_alive[head] and num_eyes[head] < 2:
+            is_alive[head] = False
+            changed = True
+    return changed
 
 
 @kernel
 def fill_pass_alive(
-    board: Int8Array, heads: Shorts, neighbours: Shorts, player: int, owners: Int8Array
+    board: Int8Array,
+    heads: Shorts,
+    neighbours: Shorts,
+    player: int,
+    suicide: bool,
+    owners: Int8Array,
 ) -> None:
-    """Writes a player's pass-alive stones and their territory into `owners` [K], in place.
+    """Writes a player's pass-alive stones and their territory.
 
     Territory is a region which only pass-alive chains bound, and in which at most one cell is not
     beside them: the opponent cannot make two eyes there.
+
+    Args:
+        board: int8 [K + 1].
+        heads: uint16 [K].
+        neighbours: uint16 [K, 4].
+        player: whose stones.
+        suicide: whether suicide is legal.
+        owners: int8 [K], filled in place where the player owns a cell.
     """
     num_cells = len(neighbours)
     cells, starts = np.empty(num_cells, np.int16), np.empty(num_cells + 1, np.int16)
-    num_regions = find_regions(board, neighbours, player, cells, starts)
-    vital = np.empty((num_regions, 4), np.int16)
-    for index in range(num_regions):
+    vital = np.empty((find_regions(board, neighbours, player, cells, starts), 4), np.int16)
+    for index in range(len(vital)):
         region = cells[starts[index] : starts[index + 1]]
-        find_vital_chains(board, heads, neighbours, player, region, vital[index])
+        find_vital_chains(board, heads, neighbours, player, suicide, region, vital[index])
     is_alive = np.zeros(num_cells, np.bool_)
     for cell in range(num_cells):
         is_alive[cell] = board[cell] == player and heads[cell] == cell
-    changed = True
-    while changed:
-        num_eyes = np.zeros(num_cells, np.int16)
-        for index in range(num_regions):
-            region = cells[starts[index] : starts[index + 1]]
-            if count_border(board, heads, neighbours, player, region, is_alive)[1] == 0:
-                for head in vital[index]:
-                    if head != _NO_CHAIN:
-                        num_eyes[head] += 1
-        changed = keep_alive_chains(num_eyes, is_alive)
+    while drop_chains_without_eyes(
+        board, heads, neighbours, player, cells, starts, vital, is_alive
+    ):
+        pass
     for cell in range(num_cells):
         if board[cell] == player and is_alive[heads[cell]]:
             owners[cell] = player
-    for index in range(num_regions):
+    for index in range(len(vital)):
         region = cells[starts[index] : starts[index + 1]]
-        living, other = count_border(board, heads, neighbours, player, region, is_alive)
-        if living > 0 and other == 0 and len(region) - living <= 1:
+        border = count_border(board, heads, neighbours, player, region, is_alive)
+        is_small = len(region) - border.num_living <= 1
+        if border.num_living > 0 and border.num_other == 0 and is_small:
             owners[region] = player
 
 
 @kernel
-def fill_pass_alive_all(rows: Rows, layout: Layout, owners: Int8Array) -> None:
+def fill_pass_alive_all(rows: Rows, layout: Layout, suicide: bool, owners: Int8Array) -> None:
     """Writes who owns which cell for ever. `owners`, int8 [B, K], is filled in place."""
     for b in range(len(owners)):
         row = game_row(rows, b)
@@ -218,4 +266,4 @@ def fill_pass_alive_all(rows: Rows, layout: Layout, owners: Int8Array) -> None:
         heads = row.shorts[layout.heads : layout.heads + layout.num_cells]
         owners[b, :] = EMPTY
         for player in range(NUM_PLAYERS):
-            fill_pass_alive(board, heads, layout.neighbours, player, owners[b])
+            fill_pass_alive(board, heads, layout.neighbours, player, suicide, owners[b])

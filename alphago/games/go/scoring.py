@@ -9,10 +9,11 @@ a seki do count, since no rule of counting alone can tell that they stand in one
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from alphago.games.go.layout import EMPTY, OFF_BOARD, Shorts
 from alphago.kernels import kernel
-from alphago.types import Int8Array
+from alphago.types import NUM_PLAYERS, BoolArray, Int8Array
 
 BLACK, WHITE = 1, 2  # bits: whose stones a cell reaches through empty cells
 
@@ -67,3 +68,28 @@ def fill_owners_all(boards: Int8Array, neighbours: Shorts) -> None:
     reached = np.empty(len(neighbours) + 1, np.int8)
     for b in range(len(boards)):
         fill_owners(boards[b], neighbours, reached)
+
+
+def count_points(owners: Int8Array) -> npt.NDArray[np.int32]:
+    """Returns int32 [B, P], how many points of a map [B, H, W] each player has."""
+    counts = [
+        np.sum(owners == player, axis=(1, 2), dtype=np.int32) for player in range(NUM_PLAYERS)
+    ]
+    return np.stack(counts, axis=1)
+
+
+def count_territory(owners: Int8Array, board: Int8Array, dead: BoolArray) -> npt.NDArray[np.int32]:
+    """Counts empty points, and dead stones as prisoners of the other player.
+
+    Args:
+        owners: int8 [B, H, W], who owns each point once the dead stones are taken off.
+        board: int8 [B, H, W], with the dead stones.
+        dead: bool [B, H, W]; where there is no stone it means nothing.
+
+    Returns:
+        int32 [B, P], the points of each player, without stones captured in the game.
+    """
+    is_stone = board != EMPTY
+    territory = np.where(is_stone & ~dead, EMPTY, owners)
+    prisoners = np.where(is_stone & dead, 1 - board, EMPTY)
+    return count_points(territory) + count_points(prisoners)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -134,11 +135,12 @@ def test_states_carry_over_to_other_rules() -> None:
 
 
 def test_superko_history_carries_over_to_other_rules() -> None:
-    game, states = drawn(".XO.\nXO.O\n.XO.\n....", ko="simple")
-    states = play(game, states, "C3 A1 D1")
-    # Simple ko has forgotten, but the position with White's stone at B3 ... differs by A1 and D1.
-    other = game.with_rules(RULE_SETS["chinese"])
-    assert np.array_equal(other.legal_actions(states), game.legal_actions(states))
+    game, states = drawn(".XO..\nOOO..\n.....", ko="simple", suicide="true")
+    states = play(game, states, "A3 pass")  # a suicide of two stones; B3 would bring one back
+    b3 = game.text_to_action("B3")
+    for ko, expected in (("simple", True), ("positional", False), ("situational", True)):
+        other = game.with_rules(replace(game.rules, ko=ko))
+        assert other.legal_actions(states)[0, b3] == expected
 
 
 def test_facts_of_a_position() -> None:

@@ -41,18 +41,13 @@ def test_territory_counts_empty_points_and_prisoners() -> None:
     assert game.score(states, dead_stones(game, "E2")).tolist() == [3 - 7 - 0.5]
 
 
-def test_captured_stones_count_as_prisoners_under_territory_only() -> None:
-    drawing = """
-        OX...
-        .X...
-        XX...
-    """
-    for rules, expected in (("japanese", 11 + 1), ("chinese", 15)):
-        game, states = drawn(drawing, rules=rules, komi="0")
-        states = play(game, states, "A2")
-        assert game.captures(states).tolist() == [[1, 0]]
-        # Black has five stones; the other ten points are empty, and all are Black's.
-        assert game.score(states).tolist() == [expected - (1 if rules == "japanese" else 0)]
+@pytest.mark.parametrize(("rules", "expected"), [("japanese", 10 + 1), ("chinese", 15)])
+def test_captured_stones_count_under_territory_only(rules: str, expected: int) -> None:
+    game, states = drawn("OX...\n.X...\nXX...", rules=rules, komi="0")
+    states = play(game, states, "A2")
+    assert game.captures(states).tolist() == [[1, 0]]
+    # Black has five stones; the other ten points are empty, and all are Black's.
+    assert game.score(states).tolist() == [expected]
 
 
 def test_shared_liberties_of_a_seki_are_nobodys() -> None:
@@ -122,21 +117,24 @@ def test_draw_at_integer_komi() -> None:
         ("..X..\nXXX..\n.....\n.....", ".....\n.....\n.....\n....."),
         # Two chains that share two eyes live together.
         (".X.X\nX.X.\n.X.X\nXXX.", "XXXX\nXXXX\nXXXX\nXXXX"),
-        # A white stone in an eye is the owner's in the end: White cannot fill the eye.
-        ("OX.X.\n.XXX.\nXX...\n.....", None),
+        # A white stone in an eye of two points is Black's in the end.
+        ("OX.X.\n.XXXX\nXX...\n.....", "XXXXX\nXXXXX\nXX...\n....."),
         # No stones, no life.
         ("...\n...", "...\n..."),
         # On one row.
         (".X.X.", "XXXXX"),
     ],
 )
-def test_pass_alive(drawing: str, expected: str | None) -> None:
+def test_pass_alive(drawing: str, expected: str) -> None:
     game, states = drawn(drawing)
-    owners = lines_of(game.pass_alive(states)[0])
-    if expected is None:
-        assert owners[:2] == ["XXXXX"[:4] + owners[0][4], "XXXX" + owners[1][4]]
-    else:
-        assert owners == expected.split()
+    assert lines_of(game.pass_alive(states)[0]) == expected.split()
+
+
+@pytest.mark.parametrize(("suicide", "expected"), [("false", "XXXXX"), ("true", ".....")])
+def test_eye_has_to_hold_against_suicide_where_that_is_legal(suicide: str, expected: str) -> None:
+    """White's stone in the corner eye touches no black one: a suicide might empty its point."""
+    game, states = drawn("O.X.X\n.XXXX\nXX...", suicide=suicide)
+    assert lines_of(game.pass_alive(states)[0])[0] == expected
 
 
 def test_chain_with_one_eye_and_a_false_one_is_not_pass_alive() -> None:
