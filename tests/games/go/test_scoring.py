@@ -133,7 +133,7 @@ def test_pass_alive(drawing: str, expected: str) -> None:
 @pytest.mark.parametrize(("suicide", "expected"), [("false", "XXXXX"), ("true", ".....")])
 def test_eye_has_to_hold_against_suicide_where_that_is_legal(suicide: str, expected: str) -> None:
     """White's stone in the corner eye touches no black one: a suicide might empty its point."""
-    game, states = drawn("O.X.X\n.XXXX\nXX...", suicide=suicide)
+    game, states = drawn("O.X.X\n.XXXX\nXX...\n.....", suicide=suicide)
     assert lines_of(game.pass_alive(states)[0])[0] == expected
 
 
