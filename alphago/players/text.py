@@ -41,7 +41,9 @@ ENGINE_PREFIX = "gtp:"
 DEFAULT_DEPTH = 6  # of alphabeta: sees most traps of Connect Four, in a fiftieth of a second
 
 DEFAULT_PLAYOUTS = 1000  # of uct
-DEFAULT_EXPLORATION = 0.4  # of uct; sqrt(2), which UCB1 proves its bound for, spreads few playouts
+# Of uct. UCB1 proves its bound for sqrt(2), which spreads few playouts over too many moves: on 9x9
+# it lost 15 of 16 games against this, at 300 playouts a move.
+DEFAULT_EXPLORATION = 0.4
 
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "random": (),
