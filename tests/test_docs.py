@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from omegaconf import DictConfig
 
+from alphago.errors import RulesError
 from alphago.games import GAME_NAMES, make_game
-from alphago.players.text import KINDS, make_player, split_text
-from scripts import composition
+from alphago.games.go.rules import DEFAULT_RULE_SET, RULE_SETS, GoRules
+from alphago.players.text import ENGINE_PREFIX, KINDS, make_player, split_text
+from scripts import composition, gtp
 from scripts.main import COMMANDS, main
+from tests.protocols.gtp_helpers import Gtp
 from train.config import RunConfig
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,9 +38,9 @@ def name_of(path: Path) -> str:
 
 
 def code_lines(path: Path) -> list[str]:
-    """Returns the lines of a document's code blocks."""
+    """Returns the lines of a document's code blocks; one that ends in a backslash goes on."""
     blocks = re.findall(r"^```\w*\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
-    return [line for block in blocks for line in block.splitlines()]
+    return [line for block in blocks for line in block.replace("\\\n", "").splitlines()]
 
 
 def prose(path: Path) -> str:
@@ -171,10 +174,12 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def check_player(text: str, *, game_name: str | None) -> None:
-    """Makes a player of a kind; of a folder, which is not there, only the form is checked."""
+    """Makes a player of a kind; of folders and programs that are not there, checks the form."""
     subject, options = split_text(text)
     if subject in KINDS:
         make_player(text, game=make_game(game_name or GAME_NAMES[0]))
+    elif subject == ENGINE_PREFIX:
+        assert "--mode gtp" in text  # without it GNU Go does not speak GTP
     else:
         assert subject.startswith("runs/")
         assert options.keys() <= PLAYER_KEYS
@@ -208,6 +213,53 @@ def test_modules_that_are_to_be_run_exist() -> None:
     for path in DOCUMENTS:
         for module in re.findall(r"python -m (tests[\w.]+)", path.read_text(encoding="utf-8")):
             assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), f"{path}: {module}"
+
+
+# --- Go ---
+
+
+def section(path: Path, heading: str) -> str:
+    """Returns what stands below a heading, up to the next one."""
+    _, _, text = path.read_text(encoding="utf-8").partition(f"# {heading}\n")
+    assert text, f"{path} has no heading {heading!r}"
+    return re.split(r"^#", text, maxsplit=1, flags=re.M)[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """Returns the cells of all rows of the tables in a text, headings too."""
+    lines = re.findall(r"^\| (.*) \|$", text, re.M)
+    return [[cell.strip() for cell in line.split("|")] for line in lines]
+
+
+def rule_set_row(name: str, rules: GoRules) -> list[str]:
+    default = " (default)" * (name == DEFAULT_RULE_SET)
+    suicide = "yes" if rules.suicide else "no"
+    bonus = rules.handicap_bonus
+    return [f"`{name}`{default}", rules.ko, suicide, rules.scoring, f"{rules.komi:g}", bonus]
+
+
+def test_readme_tells_the_options_and_rule_sets_of_go() -> None:
+    table = rows(section(ROOT / "README.md", "Rules of Go"))
+    for name, rules in RULE_SETS.items():
+        assert rule_set_row(name, rules) in table
+    options = {row[0].strip("`") for row in table if len(row) == 3} - {"option", "---"}
+    with pytest.raises(RulesError) as caught:
+        make_game("go_9x9:unknown=1")
+    assert options == set(str(caught.value).partition("allowed: ")[2].split(", "))
+
+
+def test_readme_of_protocols_lists_the_commands_and_options_of_the_engine() -> None:
+    path = ROOT / "alphago" / "protocols" / "README.md"
+
+    def first_codes(heading: str) -> list[str]:
+        return [
+            code
+            for row in rows(section(path, heading))
+            for code in re.findall(r"`([^`]+)`", row[0])
+        ]
+
+    assert sorted(first_codes("Commands")) == sorted(Gtp()("list_commands").split())
+    assert sorted(first_codes("A player as a GTP engine")) == sorted(gtp.KEYS)
 
 
 # --- TensorBoard ---
