@@ -11,8 +11,8 @@ REQUIRED = """
     play genmove undo set_position rectangular_boardsize is_legal list_stones captures
     time_settings time_left kgs-rules kata-set-rules kata-get-rules kgs-time_settings
     fixed_handicap place_free_handicap set_free_handicap final_score final_status_list loadsgf
-    printsgf showboard reg_genmove lz-analyze lz-genmove_analyze kata-analyze kata-
-    genmove_analyze analyze genmove_analyze stop clear_cache
+    printsgf showboard reg_genmove lz-analyze lz-genmove_analyze kata-analyze
+    kata-genmove_analyze analyze genmove_analyze stop clear_cache
 """
 
 

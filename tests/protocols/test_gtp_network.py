@@ -10,13 +10,18 @@ from tests.protocols.gtp_helpers import Gtp
 from tests.scripts.tiny_run import TINY
 
 
+def train(folder: Path, heads: str) -> Path:
+    """Makes a run of eight games; returns its folder."""
+    options = [word for word in TINY if not word.startswith("game=")]
+    words = ["game=go_5x5", *options, f"network.heads={heads}", f"run_dir={folder}"]
+    assert main(["train", *words]) == 0
+    return folder
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run of eight games."""
-    folder = tmp_path_factory.mktemp("runs") / "go"
-    options = [word for word in TINY if not word.startswith("game=")]
-    assert main(["train", "game=go_5x5", *options, f"run_dir={folder}"]) == 0
-    return folder
+    """The folder of a run whose network plays boards of one size."""
+    return train(tmp_path_factory.mktemp("runs") / "fixed", heads="fixed")
 
 
 def engine(run: Path, *, seed: int = 1) -> Gtp:
@@ -48,3 +53,10 @@ def test_rules_and_komi_may_be_any(run: Path) -> None:
         gtp.raw(line)
         assert gtp("genmove b")
     assert gtp.raw("lz-analyze w 1").startswith("=\ninfo move ")
+
+
+def test_network_of_every_size_plays_them(tmp_path: Path) -> None:
+    gtp = engine(train(tmp_path / "pooled", heads="pooled"))
+    for line in ("boardsize 9", "rectangular_boardsize 7 5", "boardsize 2"):
+        assert gtp(line) == ""
+        assert gtp("genmove b")
