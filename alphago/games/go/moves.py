@@ -114,7 +114,7 @@ def breaks_ko(row: Row, layout: Layout, player: int, cell: int, bits: int, ko_ru
     if ko_rule == SIMPLE:
         # The ban is on taking back; nothing is taken where the other player fills the ko.
         return cell == fact(row, layout, KO_CELL) and bits & CAPTURE != 0
-    if not may_repeat(bits, row.bytes_[layout.vacated + cell], player):
+    if not may_repeat(bits, int(row.bytes_[layout.vacated + cell]), player):
         return False
     before = row.words[layout.hashes + fact(row, layout, NUM_MOVES)]
     after = before ^ hash_change_of_play(row, layout, player, cell, bits)
@@ -202,18 +202,18 @@ def fill_legal_actions(
     player = fact(row, layout, TO_PLAY)
     board_hash = row.words[layout.hashes + fact(row, layout, NUM_MOVES)]
     for cell in range(layout.num_cells):
-        legal[cell] = is_possible(bits[cell], suicide)
+        legal[cell] = is_possible(int(bits[cell]), suicide)
     # In a loop of its own, so that the one above is short: few cells need more.
     for cell in range(layout.num_cells):
-        if not legal[cell]:
-            continue
-        if not may_repeat(bits[cell], row.bytes_[layout.vacated + cell], player):
+        around = int(bits[cell])
+        vacated = int(row.bytes_[layout.vacated + cell])
+        if not (legal[cell] and may_repeat(around, vacated, player)):
             continue
         if ko_rule != SIMPLE:
-            change = hash_change_of_play(row, layout, player, cell, bits[cell])
+            change = hash_change_of_play(row, layout, player, cell, around)
             if not seen[(board_hash ^ change) & SEEN_MASK]:
                 continue
-        legal[cell] = not breaks_ko(row, layout, player, cell, bits[cell], ko_rule)
+        legal[cell] = not breaks_ko(row, layout, player, cell, around, ko_rule)
     legal[layout.num_cells] = True
 
 

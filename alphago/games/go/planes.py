@@ -101,10 +101,11 @@ def fill_ko(
     player = fact(row, layout, TO_PLAY)
     is_open = not is_finished(row, layout)
     for cell in range(layout.num_cells):
+        around = int(bits[cell])
         planes[KO_PLANE, cell] = (
             is_open
-            and is_possible(bits[cell], suicide)
-            and breaks_ko(row, layout, player, cell, bits[cell], ko_rule)
+            and is_possible(around, suicide)
+            and breaks_ko(row, layout, player, cell, around, ko_rule)
         )
 
 

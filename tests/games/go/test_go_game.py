@@ -240,7 +240,11 @@ def test_mask_and_step_agree(ko: str) -> None:
 
 @pytest.mark.parametrize(
     ("variable", "setting"),
-    [("NUMBA_DISABLE_JIT", "disable_jit"), ("NUMBA_BOUNDSCHECK", "boundscheck")],
+    [
+        ("NUMBA_DISABLE_JIT", "disable_jit"),
+        # Compiles everything anew, which takes half a minute.
+        pytest.param("NUMBA_BOUNDSCHECK", "boundscheck", marks=pytest.mark.slow),
+    ],
 )
 def test_same_answers_without_the_compiler_and_with_bounds_checked(
     variable: str, setting: str, tmp_path: Path
