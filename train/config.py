@@ -32,6 +32,7 @@ class GameConfig:
         suicide: whether a chain of several stones may be put to death by its own player.
         scoring: area or territory.
         komi: points for White, whole or half (AlphaGo Zero: 7.5).
+        handicap_bonus: 0, N-1 or N, points for White where Black has N handicap stones.
         handicap: Black's handicap stones.
         max_moves: moves after which a game is truncated (AlphaGo Zero on 19x19: 722).
         planes: history (AlphaGo Zero's 17) or extended (those, liberties, ko and komi).
@@ -43,6 +44,7 @@ class GameConfig:
     suicide: bool | None
     scoring: str | None
     komi: float | None
+    handicap_bonus: str | None
     handicap: int | None
     max_moves: int | None
     planes: str | None

@@ -79,7 +79,17 @@ def actor_setup(*, seed: int = 1, game: str = "tic_tac_toe", **changes: object) 
 def game_config(name: str, **options: object) -> GameConfig:
     """Returns a game with the rules it has where nothing else is said."""
     unset = dict.fromkeys(
-        ("rules", "ko", "suicide", "scoring", "komi", "handicap", "max_moves", "planes")
+        (
+            "rules",
+            "ko",
+            "suicide",
+            "scoring",
+            "komi",
+            "handicap_bonus",
+            "handicap",
+            "max_moves",
+            "planes",
+        )
     )
     return GameConfig(name=name, **{**unset, **options})
 
