@@ -21,6 +21,10 @@ from alphago.protocols.gtp import ILLEGAL_MOVE, GtpError
 from alphago.protocols.gtp_values import BLACK, WHITE
 from alphago.types import States
 
+# Of the moves that a game has room for; then it gets more, so that a search can look far enough
+# ahead. Not earlier: a network is loaded anew for the larger game, in the time of the next move.
+_USED_SHARE = 0.75
+
 
 class Move(NamedTuple):
     """One move, a pass included."""
@@ -83,8 +87,13 @@ class GtpBoard:
 
     @property
     def is_over(self) -> bool:
-        """Whether two passes have ended the game."""
-        return bool(self.game.is_over(self.states)[0])
+        """Whether two passes have ended the game; further passes leave it ended."""
+        if self.game.is_over(self.states)[0]:
+            return True
+        # AGA rules may ask for a third pass, which for `Go` is the first of a resumed game.
+        last = self.moves[-2:]
+        are_passes = [move.action for move in last] == [self.game.spec.pass_action] * 2
+        return are_passes and last[0].color != last[1].color
 
     @property
     def is_untouched(self) -> bool:
@@ -155,7 +164,8 @@ class GtpBoard:
         """
         if not self.is_legal(color, action):
             raise GtpError(ILLEGAL_MOVE)
-        if 2 * len(self.moves) >= self._max_moves < MOST_MOVES:
+        is_nearly_full = len(self.moves) >= _USED_SHARE * self._max_moves
+        if is_nearly_full and self._max_moves < MOST_MOVES:
             self._make_room()
         self._history.append(self.states)
         self.states = self.game.step(self.states_for(color), [action])

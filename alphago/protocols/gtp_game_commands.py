@@ -4,6 +4,7 @@
 """
 
 import dataclasses
+import os.path
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -116,7 +117,8 @@ class GameCommands:
 def _split_path(text: str) -> tuple[str, int | None]:
     """Splits `FILE [MOVE]`; a file's name may hold blanks, and end in a number."""
     path, _, last = text.rpartition(" ")
-    if not path or Path(text).exists() or not re.fullmatch("[0-9]+", last):
+    # Not `Path.exists`, which raises for names that are too long or in folders that are closed.
+    if not path or os.path.exists(text) or not re.fullmatch("[0-9]+", last):
         return text, None
     return path.rstrip(), read_integer(last, what="move", lowest=0)
 
@@ -135,8 +137,10 @@ def _play_nodes(board: GtpBoard, game: SgfGame, *, stop: int | None) -> None:
     """
     number = 0
     for node in game.nodes:
-        if node.is_set_up or node.to_play is not None:
+        if node.is_set_up or (node.to_play is not None and not board.moves):
             board.set_up(_setup_of(board, game, node))
+        elif node.to_play is not None:
+            board.give_turn(node.to_play)
         if node.move is None:
             continue
         number += 1

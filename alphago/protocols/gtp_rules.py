@@ -128,7 +128,10 @@ def _switch(key: str, value: object) -> bool:
 def _number(key: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise GtpError(f"rules: {key}: got {value!r}, allowed: a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as error:  # an integer of hundreds of digits
+        raise GtpError(f"rules: {key}: the number is too large") from error
 
 
 def _check_fixed(key: str, value: object) -> None:

@@ -33,6 +33,9 @@ class TimeSystem(Enum):
     FISCHER = "fischer"
 
 
+_WITH_PERIODS = (TimeSystem.CANADIAN, TimeSystem.BYOYOMI)
+
+
 class TimeSettings(NamedTuple):
     """What each side is allowed.
 
@@ -127,7 +130,8 @@ class TimeControl:
         if settings.system is TimeSystem.NONE:
             return None
         usable = max(0.0, clock.seconds - LAG)
-        if clock.number > 0:
+        # Some controllers tell of a stone in a main time too, which is no period to use up.
+        if clock.number > 0 and settings.system in _WITH_PERIODS:
             is_canadian = settings.system is TimeSystem.CANADIAN
             seconds = _PERIOD_SHARE * usable / (clock.number if is_canadian else 1)
             return max(_SHORTEST, seconds)
@@ -150,8 +154,7 @@ def _period_per_move(settings: TimeSettings) -> float:
 
 def _full_clock(settings: TimeSettings) -> Clock:
     """Returns a clock that has not run yet."""
-    has_periods = settings.system in (TimeSystem.CANADIAN, TimeSystem.BYOYOMI)
-    if has_periods and settings.main <= 0:
+    if settings.system in _WITH_PERIODS and settings.main <= 0:
         return Clock(settings.period, settings.number)
     return Clock(settings.main, 0)
 

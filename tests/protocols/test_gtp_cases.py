@@ -105,6 +105,33 @@ def test_after_two_passes_genmove_passes_and_play_resumes() -> None:
         assert gtp("name") == "alphago"
 
 
+def test_a_third_pass_leaves_the_game_ended() -> None:
+    gtp = Gtp(network(10), size=(5, 5))
+    gtp.play("b C3", "w pass", "b pass", "w pass")
+    assert gtp.session.board.is_over
+    assert "RE[B+17.5]" in gtp("printsgf")
+    assert gtp("genmove b") == "pass"
+    gtp.play("w D4")
+    assert not gtp.session.board.is_over
+    gtp("clear_board")
+    gtp.play("b pass", "b pass")  # White has not agreed
+    assert not gtp.session.board.is_over
+
+
+def test_long_game_gets_more_room_and_stays_the_same() -> None:
+    gtp = Gtp(size=(3, 3), rules=RULE_SETS["japanese"])
+    room = gtp.session.board.game.spec.max_moves
+    gtp.play("b A2", "w A1", "b B1")  # takes A1
+    while len(gtp.session.board.moves) <= room:
+        gtp.play("w pass", "b pass")
+    assert gtp.session.board.game.spec.max_moves == 2 * room
+    assert gtp.session.board.is_over
+    assert gtp.stones("b") == {"A2", "B1"} and gtp("captures b") == "1"
+    for _ in range(room - 1):  # all but two
+        gtp("undo")
+    assert gtp.stones("w") == {"A1"} and gtp("captures b") == "0"
+
+
 # --- graphical boards ---
 
 
@@ -299,3 +326,20 @@ def test_printsgf_is_read_back_the_same(tmp_path: Path) -> None:
         assert other.stones(color) == gtp.stones(color)
     assert other("final_score") == gtp("final_score")
     assert gtp.refusal(f"printsgf {tmp_path}/no/such").startswith("cannot save file")
+
+
+def test_change_of_turn_in_a_file_forgets_neither_moves_nor_captures(tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_text("(;SZ[5];B[ba];W[aa];B[ab];PL[B];B[cc])")
+    gtp = Gtp()
+    gtp(f"loadsgf {path}")
+    assert gtp("captures b") == "1"
+    for _ in range(4):
+        gtp("undo")
+    assert gtp.stones("b") == gtp.stones("w") == set()
+
+
+def test_name_of_a_file_that_is_too_long_is_refused() -> None:
+    gtp = Gtp()
+    assert "cannot be read" in gtp.refusal(f"loadsgf {'a' * 300} 5")
+    assert gtp.refusal(f"printsgf {'a' * 300} 5").startswith("cannot save file")

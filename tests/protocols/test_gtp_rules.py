@@ -187,3 +187,9 @@ def test_set_position() -> None:
     assert gtp("set_position") == ""
     assert gtp.stones("b") == gtp.stones("w") == set()
     assert gtp("captures w") == "0"
+
+
+def test_number_without_end_is_refused() -> None:
+    gtp = Gtp()
+    assert "too large" in gtp.refusal('kata-set-rules {"komi":1' + 400 * "0" + "}")
+    assert gtp("get_komi") == "7.5"

@@ -188,3 +188,14 @@ def test_seconds_take_the_place_of_simulations() -> None:
     gtp = Gtp(network(3), size=(5, 5), clock_step=0.001, seconds=0.5)
     assert gtp("genmove b")
     assert gtp.session.thinkers.of(gtp.session.board.game).num_visits > 30
+
+
+@pytest.mark.parametrize("settings", ["time_settings 300 0 0", "kata-time_settings fischer 300 1"])
+def test_stones_told_in_a_main_time_are_no_period(settings: str) -> None:
+    gtp = Gtp()
+    gtp(settings)
+    seconds = []
+    for stones in (0, 1):
+        gtp(f"time_left b 100 {stones}")
+        seconds.append(gtp.session.time.allotment(BLACK, num_points=81, num_moves=0))
+    assert seconds[0] == seconds[1] < 5
