@@ -1,5 +1,6 @@
 """The learning half of a run, and the numbers it gives."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,7 @@ def test_totals_of_an_iteration_by_hand() -> None:
     records = random_records(TTT, num_games=4, seed=3)
     for record, result in zip(records, (1, 0, -1, 1), strict=True):
         record.returns[:] = (result, -result)
+    records[2] = replace(records[2], truncated=True)
     stats = PlayStats(seconds=3.0, num_simulations=60, num_evaluations=80, num_leaves=60)
     totals.add([PlayReport(records[:1], stats), PlayReport(records[1:], stats)])
     assert totals.num_games == 4
@@ -133,6 +135,7 @@ def test_totals_of_an_iteration_by_hand() -> None:
     assert totals.game_facts() == {
         "selfplay/game_length": num_moves / 4,
         "selfplay/draws": 0.25,
+        "selfplay/truncated": 0.25,
         "selfplay/first_player_score": (1 + 0.5 + 0 + 1) / 4,
         "selfplay/batch_fill": 0.75,
     }

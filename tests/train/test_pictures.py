@@ -24,8 +24,9 @@ def colour_of_cell(pixels: np.ndarray, row: int, column: int) -> tuple[int, ...]
 @pytest.mark.parametrize("name", GAME_NAMES)
 def test_every_game_can_be_drawn(name: str) -> None:
     game = make_game(name)
-    uniform = np.full(game.spec.num_actions, 1 / game.spec.num_actions, np.float32)
-    pixels = draw_position(game, game.initial_states(1), policy=uniform, target=uniform)
+    policy, target = np.zeros((2, game.spec.num_actions), np.float32)
+    policy[0], target[-1] = 1.0, 1.0
+    pixels = draw_position(game, game.initial_states(1), policy=policy, target=target)
     assert pixels.dtype == np.uint8
     assert pixels.ndim == 3
     assert pixels.shape[2] == 3
