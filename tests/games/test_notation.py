@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from alphago.errors import IllegalActionError, NotationError
-from alphago.games import GAME_NAMES, make_game
+from alphago.games import make_game
 from alphago.games.notation import check_legal, format_moves, parse_moves, replay
 from alphago.games.random_play import random_actions, random_game, random_legal_actions
+from tests.games.playthrough import GOLDEN_NAMES
 from tests.reference.forced_pass_game import ForcedPassGame
 
 
@@ -33,7 +34,7 @@ def test_unreadable_move_is_named_with_its_place(text: str, number: int) -> None
         parse_moves(make_game("connect_four"), text)
 
 
-@pytest.mark.parametrize("name", GAME_NAMES)
+@pytest.mark.parametrize("name", GOLDEN_NAMES)
 def test_parsing_undoes_formatting_and_replay_ends_the_game(name: str) -> None:
     game = make_game(name)
     for seed in range(20):
@@ -64,7 +65,7 @@ def test_check_legal_names_the_first_bad_row() -> None:
             check_legal(game, states, wrong)
 
 
-@pytest.mark.parametrize("name", GAME_NAMES)
+@pytest.mark.parametrize("name", GOLDEN_NAMES)
 def test_same_seed_gives_the_same_game_and_another_seed_another(name: str) -> None:
     game = make_game(name)
     assert random_game(game, np.random.default_rng(1)) == random_game(

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from alphago.errors import RecordError
-from alphago.games import GAME_NAMES, make_game
+from alphago.games import make_game
 from alphago.games.game import Game
 from selfplay.records import GameRecord
+from tests.games.playthrough import GOLDEN_NAMES
 from tests.reference.forced_pass_game import ForcedPassGame
 from tests.reference.game_records import make_record, random_records
 from train.targets import TrainingRows, rows_from_records
@@ -37,7 +38,7 @@ def slow_rows(game: Game, records: list[GameRecord]) -> TrainingRows:
     )
 
 
-@pytest.mark.parametrize("game", [*map(make_game, GAME_NAMES), ForcedPassGame()])
+@pytest.mark.parametrize("game", [*map(make_game, GOLDEN_NAMES), ForcedPassGame()])
 def test_lockstep_replay_equals_one_game_after_the_other(game: Game) -> None:
     records = random_records(game, num_games=40, seed=3)
     rows = rows_from_records(game, records)
@@ -83,7 +84,7 @@ def test_no_records_give_no_rows() -> None:
     assert rows.policy_targets.shape == (0, 9)
 
 
-@pytest.mark.parametrize("name", GAME_NAMES)
+@pytest.mark.parametrize("name", GOLDEN_NAMES)
 def test_targets_sum_to_one_and_are_zero_on_illegal_actions(name: str) -> None:
     game = make_game(name)
     for record in random_records(game, num_games=25, seed=9):
