@@ -1,6 +1,6 @@
 """How the games of a match ended, beside who won: forfeits, move caps, scores that differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,6 +12,12 @@ from alphago.types import FloatArray, States
 
 # Scores are multiples of a half; a program may print them rounded.
 _SCORE_TOLERANCE = 0.25
+
+
+# Of the first and the second player, by the game's index: player id 0's points less player id 1's,
+# or why there is no count.
+Claims = tuple[Mapping[int, float | str], Mapping[int, float | str]]
+NO_CLAIMS: Claims = ({}, {})
 
 
 @runtime_checkable
@@ -54,46 +60,71 @@ class ScoreChecks(NamedTuple):
     num_missing: int  # asked for, but not given
 
 
-def game_endings(
+def ask_for_scores(
     game: Game,
     states: States,
     games: Sequence[Sequence[int]],
     *,
     players: tuple[Player, Player],
-    forfeits: Mapping[int, tuple[int, Forfeit]],
-) -> list[GameEnding]:
-    """Describes how each game of a match ended; engines are asked for their final scores.
+    forfeited: Collection[int],
+) -> Claims:
+    """Asks engines for the final score of each finished game that was played to its end.
 
     Args:
         game: the rules.
         states: [B] the last position of each game.
         games: the actions of each game.
         players: the first and the second player of the match.
+        forfeited: the games, by index, that were not played to their end.
+
+    Returns:
+        The answers. A player that follows no games has none, and neither has a game without points.
+    """
+    if not isinstance(game, ScoredGame):
+        return NO_CLAIMS
+    counted = np.flatnonzero(~game.is_truncated(states)).tolist()
+    counted = [index for index in counted if index not in forfeited]
+    finished = [GameSoFar(index, games[index], states[index : index + 1]) for index in counted]
+    first, second = (
+        dict(zip(counted, player.final_scores(finished), strict=True))
+        if isinstance(player, GameFollower)
+        else {}
+        for player in players
+    )
+    return first, second
+
+
+def game_endings(
+    game: Game,
+    states: States,
+    indices: Sequence[int],
+    *,
+    forfeits: Mapping[int, tuple[int, Forfeit]],
+    claims: Claims,
+) -> list[GameEnding]:
+    """Describes how games of a match ended.
+
+    Args:
+        game: the rules.
+        states: [B] the last position of each game.
+        indices: which games of the match they are.
         forfeits: which player (0 or 1) forfeited a game, and how, by the game's index.
+        claims: what engines say to the scores.
 
     Returns:
         The ending of each game.
     """
     truncated = game.is_truncated(states)
     scores = game.score(states) if isinstance(game, ScoredGame) else None
-    counted = [] if scores is None else np.flatnonzero(~truncated).tolist()
-    counted = [index for index in counted if index not in forfeits]
-    finished = [GameSoFar(index, games[index], states[index : index + 1]) for index in counted]
-    claims = [
-        dict(zip(counted, player.final_scores(finished), strict=True))
-        if isinstance(player, GameFollower)
-        else {}
-        for player in players
-    ]
     return [
         GameEnding(
-            truncated=bool(truncated[index]),
+            truncated=bool(truncated[k]),
             forfeit=forfeits[index][1] if index in forfeits else None,
             forfeited_by=forfeits[index][0] if index in forfeits else None,
-            score=None if scores is None or index in forfeits else float(scores[index]),
+            score=None if scores is None or index in forfeits else float(scores[k]),
             claims=(claims[0].get(index), claims[1].get(index)),
         )
-        for index in range(len(games))
+        for k, index in enumerate(indices)
     ]
 
 

@@ -1,6 +1,6 @@
 """Matches: many games of two players at once, from paired openings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,10 +14,18 @@ from alphago.players.game_follower import Forfeit, GameFollower, GameSoFar
 from alphago.players.player import Player
 from alphago.players.state_keys import state_keys
 from alphago.types import States
-from eval.endings import GameEnding, check_scores, count_forfeits, game_endings
+from eval.endings import (
+    NO_CLAIMS,
+    Claims,
+    GameEnding,
+    ask_for_scores,
+    check_scores,
+    count_forfeits,
+    game_endings,
+)
 from eval.intervals import match_interval, match_score
 
-Progress = Callable[[int, int], None]  # games finished, games in all
+Progress = Callable[[int, int, int], None]  # games finished, games in all, plies played
 
 
 class Tally(NamedTuple):
@@ -76,6 +84,22 @@ class MatchResult:
         return len({tuple(actions) for actions in self.games})
 
 
+class MatchInterruptedError(KeyboardInterrupt):
+    """Ctrl-C during a match.
+
+    Attributes:
+        partial: the games that had finished by then, of which no engine has been asked for the
+            final score; None if there were none.
+    """
+
+    partial: MatchResult | None
+
+    def __init__(self, partial: MatchResult | None) -> None:
+        """Keeps the games."""
+        super().__init__()
+        self.partial = partial
+
+
 def play_match(
     game: Game,
     first: Player,
@@ -97,7 +121,8 @@ def play_match(
         second: its opponent.
         openings: the actions of each opening.
         num_games: play only so many games of the schedule, None for all.
-        progress: is told how many games have finished, after each ply.
+        progress: is told after each ply how many games have finished, of how many, and how many
+            plies the games have come beyond their openings.
 
     Returns:
         The result.
@@ -108,28 +133,36 @@ def play_match(
         IllegalActionError: if an opening cannot be played, or a player that does not follow games
             chose an illegal action.
         PlayerError: if a player that follows games cannot play at all.
+        MatchInterruptedError: on Ctrl-C.
     """
     most = 2 * len(openings)
     num_games = most if num_games is None else num_games
     check_config("num_games", num_games, 1 <= num_games <= most, f"1 to {most}, two per opening")
-    states = _start_positions(game, openings)[:num_games]
-    games = [list(opening) for opening in openings for _ in range(2)][:num_games]
-    first_seats = np.arange(num_games) % 2
-    forfeits = _play_out(
-        game, states, (first, second), games=games, first_seats=first_seats, progress=progress
+    in_play = _GamesInPlay(
+        game=game,
+        players=(first, second),
+        states=_start_positions(game, openings)[:num_games],
+        games=[list(opening) for opening in openings for _ in range(2)][:num_games],
+        first_seats=np.arange(num_games) % 2,
+        forfeits={},
     )
-    outcomes = game.returns(states)[np.arange(num_games), first_seats]
-    for index, (player, _) in forfeits.items():
-        outcomes[index] = -1 if player == 0 else 1
-    return MatchResult(
-        first=first.name,
-        second=second.name,
-        as_player_0=_tally(outcomes[first_seats == 0]),
-        as_player_1=_tally(outcomes[first_seats == 1]),
-        games=games,
-        first_seats=first_seats.tolist(),
-        endings=game_endings(game, states, games, players=(first, second), forfeits=forfeits),
-    )
+    active = np.arange(num_games)
+    try:
+        for num_plies, active in enumerate(_plies(in_play), start=1):
+            if progress is not None:
+                progress(num_games - active.size, num_games, num_plies)
+        claims = ask_for_scores(
+            game,
+            in_play.states,
+            in_play.games,
+            players=in_play.players,
+            forfeited=in_play.forfeits,
+        )
+    except KeyboardInterrupt as interrupt:
+        finished = np.setdiff1d(np.arange(num_games), active).tolist()
+        partial = _result(in_play, finished, claims=NO_CLAIMS) if finished else None
+        raise MatchInterruptedError(partial) from interrupt
+    return _result(in_play, range(num_games), claims=claims)
 
 
 def merge_matches(parts: Sequence[MatchResult]) -> MatchResult:
@@ -208,41 +241,74 @@ def _start_positions(game: Game, openings: Sequence[Sequence[int]]) -> States:
     return np.repeat(states, 2)
 
 
-def _play_out(
-    game: Game,
-    states: States,
-    players: tuple[Player, Player],
-    *,
-    games: list[list[int]],
-    first_seats: npt.NDArray[np.int64],
-    progress: Progress | None,
-) -> dict[int, tuple[int, Forfeit]]:
-    """Plays all games [B] to their end, `states` and `games` being brought forward in place.
+@dataclass(frozen=True, kw_only=True)
+class _GamesInPlay:
+    """The games of a match while they are played; arrays, lists and mapping change in place.
 
-    Returns:
-        For the forfeited games, by index, which player (0 or 1) did it, and how.
+    Attributes:
+        game: the rules.
+        players: the first and the second player.
+        states: [B] the positions.
+        games: the actions of each game.
+        first_seats: int64 [B], the first player's id.
+        forfeits: for forfeited games, by index, which player (0 or 1) did it, and how.
     """
-    active = np.arange(len(games))
-    forfeits: dict[int, tuple[int, Forfeit]] = {}
+
+    game: Game
+    players: tuple[Player, Player]
+    states: States
+    games: list[list[int]]
+    first_seats: npt.NDArray[np.int64]
+    forfeits: dict[int, tuple[int, Forfeit]]
+
+
+def _plies(in_play: _GamesInPlay) -> Iterator[npt.NDArray[np.int64]]:
+    """Plays all games to their end, one ply in each per step.
+
+    Yields:
+        After each ply the games, by index, that have not finished.
+    """
+    game, states = in_play.game, in_play.states
+    active = np.arange(len(states))
     while active.size:
         actions, given_up = _choose(
             game,
             states[active],
-            players,
-            first_seats=first_seats[active],
+            in_play.players,
+            first_seats=in_play.first_seats[active],
             numbers=active.tolist(),
-            games=games,
+            games=in_play.games,
         )
-        forfeits |= given_up
+        in_play.forfeits.update(given_up)
         goes_on = ~np.isin(active, list(given_up))
         playing, actions = active[goes_on], actions[goes_on]
         states[playing] = game.step(states[playing], actions)
         for index, action in zip(playing.tolist(), actions.tolist(), strict=True):
-            games[index].append(action)
+            in_play.games[index].append(action)
         active = playing[~game.is_over(states[playing])]
-        if progress is not None:
-            progress(len(games) - active.size, len(games))
-    return forfeits
+        yield active
+
+
+def _result(in_play: _GamesInPlay, indices: Sequence[int], *, claims: Claims) -> MatchResult:
+    """Returns the result of some games, all finished, by index."""
+    rows = np.array(indices)
+    seats, states = in_play.first_seats[rows], in_play.states[rows]
+    outcomes = in_play.game.returns(states)[np.arange(len(rows)), seats]
+    for k, index in enumerate(indices):
+        if index in in_play.forfeits:
+            outcomes[k] = -1 if in_play.forfeits[index][0] == 0 else 1
+    first, second = in_play.players
+    return MatchResult(
+        first=first.name,
+        second=second.name,
+        as_player_0=_tally(outcomes[seats == 0]),
+        as_player_1=_tally(outcomes[seats == 1]),
+        games=[in_play.games[index] for index in indices],
+        first_seats=seats.tolist(),
+        endings=game_endings(
+            in_play.game, states, indices, forfeits=in_play.forfeits, claims=claims
+        ),
+    )
 
 
 def _choose(

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +14,7 @@ from scripts.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from alphago.games import Game
+    from alphago.players import Player
     from eval.matches import MatchResult
 
 NUM_GAMES = 40  # as in the gate
@@ -39,51 +41,74 @@ def main(argv: Sequence[str]) -> None:
     settings = _read_settings(values)
     texts = (arguments.first, arguments.second)
     refuse_people(texts)
-    game, result = _play(
-        texts, settings, game_name=values.get("game"), sgf_folder=values.get("sgf")
-    )
-    from alphago.games import game_text
-    from eval.matches import match_summary
-
-    if arguments.json:
-        print(json.dumps({"game": game_text(game.spec), **match_summary(result)}))
-    else:
-        print(describe_match(result, game=game, num_plies=settings.num_plies))
-
-
-def _play(
-    texts: Sequence[str], settings: _Settings, *, game_name: str | None, sgf_folder: str | None
-) -> "tuple[Game, MatchResult]":
-    """Makes the players, lets them play and writes the games to the folder, if one is given."""
     from alphago.players.engine import EngineSettings
-    from alphago.players.game_follower import GameFollower
-    from eval.match_sgf import prepare_folder, write_match
-    from eval.matches import play_match
-    from eval.openings import paired_openings
+    from eval.match_sgf import prepare_folder
+    from eval.matches import MatchInterruptedError
     from selfplay.cpus import usable_cpus
 
     num_processes = min(usable_cpus(), settings.num_games)
     game, players = make_players(
         texts,
-        game_name=game_name,
+        game_name=values.get("game"),
         seed=settings.seed,
         engines=EngineSettings(timeout_s=settings.timeout_s, num_processes=num_processes),
     )
-    folder = None if sgf_folder is None else prepare_folder(Path(sgf_folder), game)
+    folder = prepare_folder(Path(values["sgf"]), game) if "sgf" in values else None
+
+    def report(result: "MatchResult") -> None:
+        _report(result, game, num_plies=settings.num_plies, folder=folder, as_json=arguments.json)
+
+    try:
+        report(_play(game, players, settings))
+    except MatchInterruptedError as interrupted:
+        num_games = 0 if interrupted.partial is None else len(interrupted.partial.games)
+        say = f"interrupted: {num_games} of {settings.num_games} games had finished"
+        print(f"alphago match: {say}", file=sys.stderr)
+        if interrupted.partial is not None:
+            report(interrupted.partial)
+        raise
+
+
+def _play(game: "Game", players: "Sequence[Player]", settings: _Settings) -> "MatchResult":
+    """Lets two players play the match."""
+    from alphago.players.game_follower import GameFollower
+    from eval.matches import play_match
+    from eval.openings import paired_openings
+
     openings = paired_openings(
         game,
         num_pairs=settings.num_games // 2,
         num_plies=settings.num_plies,
         seed=settings.seed,
     )
-    with progress_bar("games") as progress, contextlib.ExitStack() as running:
+    with progress_bar("games") as show, contextlib.ExitStack() as running:
         for player in players:
             if isinstance(player, GameFollower):
                 running.callback(player.close)
-        result = play_match(game, players[0], players[1], openings=openings, progress=progress)
+        return play_match(
+            game,
+            players[0],
+            players[1],
+            openings=openings,
+            # Games side by side end late, and all at once: the plies show that something goes on.
+            progress=lambda done, total, num_plies: show(done, total, f"ply {num_plies}"),
+        )
+
+
+def _report(
+    result: "MatchResult", game: "Game", *, num_plies: int, folder: Path | None, as_json: bool
+) -> None:
+    """Prints the result, after writing the games to the folder, if there is one."""
+    from alphago.games import game_text
+    from eval.match_sgf import write_match
+    from eval.matches import match_summary
+
     if folder is not None:
         write_match(folder, game, result)
-    return game, result
+    if as_json:
+        print(json.dumps({"game": game_text(game.spec), **match_summary(result)}))
+    else:
+        print(describe_match(result, game=game, num_plies=num_plies))
 
 
 def _read_settings(values: Mapping[str, str]) -> _Settings:

@@ -155,13 +155,17 @@ class EngineProcess:
         """Asks the program to quit, and ends it where it does not; a second call does nothing."""
         if not self.is_running:
             return
-        # Whatever it says to that, and if it dies of it: it shall only be gone.
-        with contextlib.suppress(EngineFaultError, CommandRefusedError, subprocess.TimeoutExpired):
-            self.ask("quit", timeout_s=_QUIT_S)
-            self._close_input()
-            self._wait_for_silence(_QUIT_S)
-            self._process.wait(_QUIT_S)
-        self._end()
+        try:
+            # Whatever it says to that, and if it dies of it: it shall only be gone.
+            with contextlib.suppress(
+                EngineFaultError, CommandRefusedError, subprocess.TimeoutExpired
+            ):
+                self.ask("quit", timeout_s=_QUIT_S)
+                self._close_input()
+                self._wait_for_silence(_QUIT_S)
+                self._process.wait(_QUIT_S)
+        finally:  # Ctrl-C may come while it hesitates
+            self._end()
 
     def kill(self) -> None:
         """Ends the program at once. For another thread: the one that asks then gets a fault."""

@@ -10,7 +10,13 @@ from alphago.games.notation import replay
 from alphago.players import make_player
 from alphago.players.network_player import NetworkPlayer
 from eval.intervals import match_interval
-from eval.matches import Tally, match_summary, merge_matches, play_match
+from eval.matches import (
+    MatchInterruptedError,
+    Tally,
+    match_summary,
+    merge_matches,
+    play_match,
+)
 from eval.openings import paired_openings
 from tests.reference.forced_pass_game import ForcedPassGame
 from tests.search.evaluators import HashEvaluator, UniformEvaluator
@@ -172,9 +178,33 @@ def test_progress_is_told_after_each_ply():
         TIC_TAC_TOE,
         *players,
         openings=[[]],
-        progress=lambda done, total: told.append((done, total)),
+        progress=lambda *numbers: told.append(numbers),
     )
-    assert told == [(0, 2), (0, 2), (0, 2), (0, 2), (2, 2)]
+    assert told == [(0, 2, 1), (0, 2, 2), (0, 2, 3), (0, 2, 4), (2, 2, 5)]
+
+
+class Interrupted(Lowest):
+    """Is interrupted by Ctrl-C when it is asked about a single game."""
+
+    def choose_actions(self, states):
+        if len(states) == 1:
+            raise KeyboardInterrupt
+        return super().choose_actions(states)
+
+
+def test_ctrl_c_leaves_the_finished_games():
+    players = Lowest(TIC_TAC_TOE), Interrupted(TIC_TAC_TOE)
+    with pytest.raises(MatchInterruptedError) as caught:
+        play_match(TIC_TAC_TOE, *players, openings=[[], [0, 3, 1, 4]])  # X wins the latter at once
+    partial = caught.value.partial
+    assert partial.games == [[0, 3, 1, 4, 2], [0, 3, 1, 4, 2]]
+    assert partial.first_seats == [0, 1]
+    assert (partial.as_player_0, partial.as_player_1) == (Tally(1, 0, 0), Tally(0, 0, 1))
+    assert len(partial.endings) == 2
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        play_match(TIC_TAC_TOE, *players, openings=[[]])
+    assert caught.value.partial is None
 
 
 def test_openings_that_cannot_be_played_are_refused():
