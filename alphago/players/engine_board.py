@@ -5,8 +5,6 @@ has to be put on its board, or the moves differ, the board is cleared and the ga
 from its start, which costs little beside the thinking.
 """
 
-import dataclasses
-import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -15,13 +13,12 @@ import numpy as np
 
 from alphago.errors import NotationError, PlayerError
 from alphago.games.go.game import Go
-from alphago.games.go.rules import RULE_SETS, GoRules, format_points
+from alphago.games.go.rules import KGS_NAMES, format_points, rule_set_name, rules_json
 from alphago.players.engine_process import CommandRefusedError, EngineFaultError, EngineProcess
 from alphago.players.game_follower import Forfeit, ForfeitKind, GameSoFar
 from alphago.types import States
 
 _COLOURS = ("b", "w")  # by player id
-_KGS_NAMES = ("chinese", "aga", "japanese", "new_zealand")  # the same words as ours
 # Seconds for every answer but a move: the first one may wait for a network to load.
 _PATIENCE_S = 120.0
 
@@ -120,9 +117,9 @@ class EngineBoard:
             self._ask(f"rectangular_boardsize {width} {height}")
         rules = self._game.rules
         if "kata-set-rules" in known:
-            self._ask(f"kata-set-rules {_rules_json(rules)}")
-        elif "kgs-rules" in known and (name := _kgs_name(rules)):
-            self._ask(f"kgs-rules {name}")
+            self._ask(f"kata-set-rules {rules_json(rules)}")
+        elif "kgs-rules" in known and rule_set_name(rules) in KGS_NAMES:
+            self._ask(f"kgs-rules {rule_set_name(rules)}")
         self._ask(f"komi {format_points(rules.komi)}")
         self._knows_handicap = "set_free_handicap" in known
 
@@ -199,24 +196,3 @@ def _read_score(answer: str) -> float | str:
     if match is None:
         return f"final_score answered {answer[:40]!r}"
     return float(match[2]) if match[1] == "B" else -float(match[2])
-
-
-def _rules_json(rules: GoRules) -> str:
-    """Returns the argument of `kata-set-rules`, in the words of KataGo's GTP extensions."""
-    fields = {
-        "ko": rules.ko.upper(),
-        "scoring": rules.scoring.upper(),
-        "tax": "NONE",
-        "suicide": rules.suicide,
-        "hasButton": False,
-        "whiteHandicapBonus": rules.handicap_bonus,
-    }
-    return json.dumps(fields, separators=(",", ":"))
-
-
-def _kgs_name(rules: GoRules) -> str | None:
-    """Returns the name of `kgs-rules` for rules, None where there is none; komi is told apart."""
-    for name in _KGS_NAMES:
-        if dataclasses.replace(RULE_SETS[name], komi=rules.komi) == rules:
-            return name
-    return None

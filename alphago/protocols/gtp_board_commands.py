@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from alphago.errors import CheckpointError, PlayerError, RulesError
-from alphago.games.go.rules import GoRules
+from alphago.games.go.rules import KGS_NAMES, GoRules, rules_json
 from alphago.protocols.gtp import (
     INVALID_VERTEX,
     SYNTAX_ERROR,
@@ -15,13 +15,7 @@ from alphago.protocols.gtp import (
     check_arguments,
 )
 from alphago.protocols.gtp_board import GtpBoard, Setup
-from alphago.protocols.gtp_rules import (
-    KGS_NAMES,
-    change_rule,
-    read_name,
-    read_rules,
-    rules_to_json,
-)
+from alphago.protocols.gtp_rules import change_rule, read_name, read_rules
 from alphago.protocols.gtp_session import GtpSession
 from alphago.protocols.gtp_values import BLACK, WHITE, find_integer, read_color, read_float
 
@@ -160,7 +154,7 @@ class BoardCommands:
 
     def _get_rules(self, command: Command) -> str:
         check_arguments(command, usage="", at_least=0, at_most=0)
-        return rules_to_json(self._session.board.rules)
+        return rules_json(self._session.board.rules)
 
     # --- moves ---
 

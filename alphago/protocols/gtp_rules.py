@@ -1,4 +1,4 @@
-"""Rules as controllers write them: names, KataGo's JSON, and the names of the KGS server.
+"""Rules as controllers write them: names, and KataGo's JSON.
 
 A name means the project's own rule set of that name (`alphago.games.go.rules`), so `chinese` has
 positional superko. What a JSON text does not mention stays as it was. The komi is never changed by
@@ -10,10 +10,14 @@ import dataclasses
 import json
 from collections.abc import Mapping
 
-from alphago.games.go.rules import RULE_SETS, GoRules
+from alphago.games.go.rules import (
+    HANDICAP_BONUSES,
+    KO_RULES,
+    RULE_SETS,
+    SCORINGS,
+    GoRules,
+)
 from alphago.protocols.gtp import GtpError
-
-KGS_NAMES = ("chinese", "aga", "japanese", "new_zealand")
 
 _ALIASES: Mapping[str, str] = {
     "chinese_ogs": "chinese",
@@ -24,27 +28,9 @@ _ALIASES: Mapping[str, str] = {
     "newzealand": "new_zealand",
     "nz": "new_zealand",
 }
-_KOS = ("SIMPLE", "POSITIONAL", "SITUATIONAL")
-_SCORINGS = ("AREA", "TERRITORY")
-_BONUSES = ("0", "N-1", "N")
 # Fields that have to have this value, since nothing else is played.
 _FIXED: Mapping[str, object] = {"tax": "NONE", "hasButton": False}
 _IGNORED = ("friendlyPassOk",)  # says when KataGo passes, not what is legal or how to count
-
-
-def rules_to_json(rules: GoRules) -> str:
-    """Returns rules in KataGo's JSON."""
-    return json.dumps(
-        {
-            "hasButton": False,
-            "ko": rules.ko.upper(),
-            "scoring": rules.scoring.upper(),
-            "suicide": rules.suicide,
-            "tax": "NONE",
-            "whiteHandicapBonus": rules.handicap_bonus,
-        },
-        separators=(",", ":"),
-    )
 
 
 def read_rules(text: str, *, current: GoRules) -> GoRules:
@@ -97,13 +83,13 @@ def _change(rules: GoRules, fields: Mapping[str, object]) -> GoRules:
     changes: dict[str, object] = {}
     for key, value in fields.items():
         if key == "ko":
-            changes["ko"] = _one_of(key, value, _KOS).lower()
+            changes["ko"] = _one_of(key, value, KO_RULES)
         elif key in ("scoring", "scoringRule"):
-            changes["scoring"] = _one_of(key, value, _SCORINGS).lower()
+            changes["scoring"] = _one_of(key, value, SCORINGS)
         elif key == "suicide":
             changes["suicide"] = _switch(key, value)
         elif key == "whiteHandicapBonus":
-            changes["handicap_bonus"] = _one_of(key, value, _BONUSES)
+            changes["handicap_bonus"] = _one_of(key, value, HANDICAP_BONUSES)
         elif key == "komi":
             changes["komi"] = _number(key, value)
         elif key in _FIXED:
@@ -114,9 +100,12 @@ def _change(rules: GoRules, fields: Mapping[str, object]) -> GoRules:
 
 
 def _one_of(key: str, value: object, allowed: tuple[str, ...]) -> str:
-    if str(value).upper() not in allowed:
-        raise GtpError(f"rules: {key}: got {value!r}, allowed: {', '.join(allowed)}")
-    return str(value).upper()
+    """Returns which of our own words a value is in upper case."""
+    for word in allowed:
+        if str(value).upper() == word.upper():
+            return word
+    names = ", ".join(word.upper() for word in allowed)
+    raise GtpError(f"rules: {key}: got {value!r}, allowed: {names}")
 
 
 def _switch(key: str, value: object) -> bool:

@@ -20,6 +20,7 @@ from alphago.games.go.rules import (
     RULE_SETS,
     GoRules,
     parse_rules,
+    rule_set_name,
     rules_text,
 )
 from alphago.games.go.vertices import handicap_actions
@@ -60,10 +61,8 @@ def rules_name(rules: GoRules) -> str:
 
     Komi has a property of its own and is left out where the rest is a named set.
     """
-    for name, known in RULE_SETS.items():
-        if replace(known, komi=rules.komi) == rules:
-            return _RULE_NAMES[name][0]
-    return rules_text(rules)
+    name = rule_set_name(rules)
+    return rules_text(rules) if name is None else _RULE_NAMES[name][0]
 
 
 def rules_of_sgf(sgf: SgfGame, default: GoRules = USUAL_RULES) -> GoRules:

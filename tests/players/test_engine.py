@@ -95,8 +95,8 @@ def test_moves_that_differ_and_other_games_start_anew(engine, told):
         (
             "aga",
             "",
-            'kata-set-rules {"ko":"SITUATIONAL","scoring":"AREA","tax":"NONE","suicide":false,'
-            '"hasButton":false,"whiteHandicapBonus":"N-1"}',
+            'kata-set-rules {"hasButton":false,"ko":"SITUATIONAL","scoring":"AREA",'
+            '"suicide":false,"tax":"NONE","whiteHandicapBonus":"N-1"}',
         ),
         ("japanese", "kata-set-rules", "kgs-rules japanese"),
         ("tromp_taylor", "kata-set-rules", None),

@@ -4,8 +4,9 @@ Sources: Tromp and Taylor's logical rules; the rules of the Chinese, American, J
 Zealand Go associations, as https://senseis.xmp.net/?RulesOfGo tells them.
 """
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from alphago.errors import RulesError
 
@@ -81,6 +82,9 @@ RULE_SETS: Mapping[str, GoRules] = {
     ),
 }
 
+# The sets that the GTP command `kgs-rules` knows, by the same names.
+KGS_NAMES = ("chinese", "aga", "japanese", "new_zealand")
+
 RULE_KEYS = ("rules", *(field.name for field in fields(GoRules)))
 
 
@@ -130,6 +134,27 @@ def rules_options(rules: GoRules) -> dict[str, str]:
 def rules_text(rules: GoRules) -> str:
     """Returns the options of `rules_options` as `key=value,...`, "" for the default rules."""
     return ",".join(f"{key}={value}" for key, value in rules_options(rules).items())
+
+
+def rules_json(rules: GoRules) -> str:
+    """Returns rules in KataGo's JSON, as its GTP commands take and give them; without the komi."""
+    fields_by_name = {
+        "hasButton": False,
+        "ko": rules.ko.upper(),
+        "scoring": rules.scoring.upper(),
+        "suicide": rules.suicide,
+        "tax": "NONE",
+        "whiteHandicapBonus": rules.handicap_bonus,
+    }
+    return json.dumps(fields_by_name, separators=(",", ":"))
+
+
+def rule_set_name(rules: GoRules) -> str | None:
+    """Returns the name of the set that rules are but for their komi, None where there is none."""
+    for name, named in RULE_SETS.items():
+        if replace(named, komi=rules.komi) == rules:
+            return name
+    return None
 
 
 def format_points(points: float) -> str:

@@ -1,11 +1,13 @@
 """Rules as data and as text."""
 
+import dataclasses
 import itertools
 
 import pytest
 
 from alphago.errors import RulesError
 from alphago.games.go import RULE_SETS, GoRules, parse_rules, rules_text
+from alphago.games.go.rules import rule_set_name, rules_json
 
 
 def options(text: str) -> dict[str, str]:
@@ -84,3 +86,16 @@ def test_handicap_bonus() -> None:
     assert RULE_SETS["aga"].bonus(4) == 3
     assert RULE_SETS["aga"].bonus(0) == 0
     assert RULE_SETS["japanese"].bonus(4) == 0
+
+
+def test_name_of_a_set_whatever_the_komi() -> None:
+    for name, rules in RULE_SETS.items():
+        assert rule_set_name(dataclasses.replace(rules, komi=0.5)) == name
+    assert rule_set_name(dataclasses.replace(RULE_SETS["aga"], suicide=True)) is None
+
+
+def test_json() -> None:
+    assert rules_json(RULE_SETS["new_zealand"]) == (
+        '{"hasButton":false,"ko":"SITUATIONAL","scoring":"AREA","suicide":true,"tax":"NONE",'
+        '"whiteHandicapBonus":"0"}'
+    )
