@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from omegaconf import OmegaConf
 
-from alphago.errors import check_config, check_count
+from alphago.errors import RulesError, check_config, check_count
 from alphago.games import make_game
 from alphago.network.evaluator import EvaluatorConfig
+from alphago.network.heads import check_actions_are_cells
 from alphago.network.network import NetworkConfig
 from alphago.search import SearchConfig
 from alphago.types import MAX_SIMULATIONS
@@ -51,7 +52,10 @@ class GameConfig:
 
     def __post_init__(self) -> None:
         """Checks the values by making the game."""
-        make_game(self.text)
+        try:
+            make_game(self.text)
+        except RulesError as error:  # which begins with the rule's name
+            raise RulesError(f"game.{error}") from error
 
     @property
     def text(self) -> str:
@@ -143,7 +147,9 @@ class RunConfig:
     keep_checkpoints: int
 
     def __post_init__(self) -> None:
-        """Checks the values that no component owns."""
+        """Checks the values that no component owns, or more than one."""
+        if self.network.fits_every_size:
+            check_actions_are_cells(make_game(self.game.text).spec)
         check_config("loop", self.loop, self.loop in LOOPS, " or ".join(LOOPS))
         for key in ("games_per_iteration", "keep_checkpoints"):
             check_count(key, getattr(self, key), at_least=1)

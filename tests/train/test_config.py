@@ -100,8 +100,16 @@ def test_nobody_resigns() -> None:
     [
         ("conect_four", {}, "did you mean connect_four"),
         ("connect_four", {"komi": 5.5}, "connect_four, which has no options"),
+        ("go_5x5", {"komi": 7.3}, "^game.komi: got 7.3, allowed: an integer or a half"),
+        ("go_5x5", {"handicap": 99}, "^game.handicap: got 99"),
     ],
 )
 def test_a_game_or_rule_that_is_not_there_is_refused(name, options, message) -> None:
     with pytest.raises(AlphagoError, match=message):
         game_config(name, **options)
+
+
+def test_pooled_heads_are_refused_for_games_whose_actions_are_no_cells() -> None:
+    assert tiny_config({"network.heads": "pooled"}).network.fits_every_size  # Tic-tac-toe
+    with pytest.raises(ConfigError, match=r"^network\.heads: got 'pooled', allowed: fixed"):
+        tiny_config({"network.heads": "pooled", "game.name": "connect_four"})
