@@ -18,6 +18,7 @@ from alphago.games.random_play import (
 )
 from alphago.network.evaluator import NetworkEvaluator
 from alphago.network.network import make_network, weights_of
+from alphago.players.text import DEFAULT_EXPLORATION
 from alphago.search import BatchSearch, SearchConfig
 from alphago.search.uct import run_uct
 from alphago.types import Evaluation, States, Weights
@@ -122,7 +123,7 @@ def measure_uct(game: Game, *, seconds: float) -> float:
     states = game.initial_states(1)
 
     def search() -> None:
-        run_uct(game, states, num_playouts=UCT_PLAYOUTS, exploration=0.4, rng=rng)
+        run_uct(game, states, num_playouts=UCT_PLAYOUTS, exploration=DEFAULT_EXPLORATION, rng=rng)
 
     searches, elapsed = _repeat(search, seconds=seconds)
     return len(searches) * UCT_PLAYOUTS / elapsed
