@@ -49,7 +49,7 @@ class EngineBoard:
         except CommandRefusedError as error:
             self.close()
             raise PlayerError(f"{shlex.join(command)}: {error}") from error
-        except PlayerError:
+        except BaseException:  # Ctrl-C too: nobody else knows this process
             self.close()
             raise
 
