@@ -2,11 +2,8 @@
 
 import math
 
+from alphago.protocols.colors import BLACK, WHITE
 from alphago.protocols.gtp import INVALID_VERTEX, SYNTAX_ERROR, GtpError
-
-BLACK, WHITE = 0, 1  # player ids of Go
-COLOR_NAMES = ("black", "white")
-COLOR_LETTERS = ("B", "W")
 
 _COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 _MAX_DIGITS = 9  # of an integer, as the protocol's own are 31 bits
