@@ -17,7 +17,7 @@ COMMANDS = (
     "protocol_version name version known_command list_commands quit boardsize"
     " rectangular_boardsize clear_board komi play genmove final_score set_free_handicap"
     " kata-set-rules kgs-rules"
-).split()
+)
 
 
 class Engine:
@@ -28,7 +28,7 @@ class Engine:
         self.width, self.height = 9, 9
         self.stones = {}
         self.num_genmoves = 0
-        self.known = [name for name in COMMANDS if name not in options.unknown.split(",")]
+        self.known = [name for name in COMMANDS.split() if name not in options.unknown.split(",")]
 
     def shows(self, flaw):
         return self.flaw == flaw and self.num_genmoves >= self.flaw_at
