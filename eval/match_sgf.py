@@ -6,9 +6,11 @@ from pathlib import Path
 from alphago.errors import SgfError
 from alphago.files import reason
 from alphago.games.game import Game
+from alphago.games.go.drawing import format_result
 from alphago.games.go.game import Go
 from alphago.players.game_follower import ForfeitKind
-from alphago.protocols.sgf import BLACK, SgfGame, result_of_score, write_sgf
+from alphago.protocols.colors import BLACK
+from alphago.protocols.sgf import SgfGame, write_sgf
 from alphago.protocols.sgf_games import sgf_of_game
 from eval.endings import GameEnding
 from eval.matches import MatchResult
@@ -87,7 +89,7 @@ def _result(ending: GameEnding, *, first_seat: int) -> str:
     """Returns the result as SGF has it, by colour."""
     if ending.forfeit is None:
         assert ending.score is not None, "games of Go are counted"
-        return result_of_score(ending.score)
+        return format_result(ending.score)
     loser = first_seat if ending.forfeited_by == 0 else 1 - first_seat
     letter = _LETTERS.get(ending.forfeit.kind, _FORFEIT_LETTER)
     return f"{'W' if loser == BLACK else 'B'}+{letter}"
@@ -104,6 +106,6 @@ def _comment(game: Go, ending: GameEnding, *, names: tuple[str, str]) -> str:
         )
     for player, claim in enumerate(ending.claims):
         if claim is not None and not ending.agrees(player):
-            score = claim if isinstance(claim, str) else result_of_score(claim)
+            score = claim if isinstance(claim, str) else format_result(claim)
             lines.append(f"{names[player]}: final score {score}")
     return "\n".join(lines)

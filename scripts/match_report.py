@@ -83,9 +83,9 @@ def _listed(lines: Sequence[str]) -> Iterator[str]:
 
 def _score(score: object) -> str:
     """Returns a score as Go players write it, or the text that stands in its place."""
-    from alphago.protocols.sgf import result_of_score
+    from alphago.games.go.drawing import format_result
 
-    return result_of_score(score) if isinstance(score, float) else str(score)
+    return format_result(score) if isinstance(score, float) else str(score)
 
 
 def _seat(words: str) -> str:

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from alphago.files import TEMPORARY_SUFFIX
+from alphago.games.go.drawing import format_result
 from alphago.games.go.game import Go
 from alphago.games.notation import replay
-from alphago.protocols.sgf import SgfGame, result_of_score, write_sgf
+from alphago.protocols.sgf import SgfGame, write_sgf
 from alphago.protocols.sgf_games import sgf_of_game
 from selfplay.records import GameRecord
 from train.run_folder import write_errors, write_text
@@ -62,7 +63,7 @@ def sgf_of_record(game: Go, record: GameRecord) -> SgfGame:
         game,
         record.actions.tolist(),
         comments=[_move_comment(game, record, ply) for ply in range(len(record.actions))],
-        result=result_of_score(float(game.score(end)[0])),
+        result=format_result(float(game.score(end)[0])),
         black_name=network,
         white_name=network,
         comment=comment,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from alphago.errors import CheckpointError, PlayerError, RulesError
 from alphago.games.go.rules import KGS_NAMES, GoRules, rules_json
+from alphago.protocols.colors import BLACK, WHITE
 from alphago.protocols.gtp import (
     INVALID_VERTEX,
     SYNTAX_ERROR,
@@ -17,7 +18,7 @@ from alphago.protocols.gtp import (
 from alphago.protocols.gtp_board import GtpBoard, Setup
 from alphago.protocols.gtp_rules import change_rule, read_name, read_rules
 from alphago.protocols.gtp_session import GtpSession
-from alphago.protocols.gtp_values import BLACK, WHITE, find_integer, read_color, read_float
+from alphago.protocols.gtp_values import find_integer, read_color, read_float
 
 SMALLEST, LARGEST = 2, 25  # sides of a board
 UNACCEPTABLE_SIZE = "unacceptable size"

@@ -13,16 +13,17 @@ import numpy as np
 
 from alphago.files import reason
 from alphago.games.go.rules import GoRules
+from alphago.protocols.colors import BLACK, WHITE
 from alphago.protocols.gtp import SYNTAX_ERROR, Command, GtpError, Handler, check_arguments
 from alphago.protocols.gtp_board import GtpBoard, Setup
 from alphago.protocols.gtp_board_commands import BoardCommands
 from alphago.protocols.gtp_score import chains, dead_stones, result_text, score, score_text
 from alphago.protocols.gtp_session import GtpSession
-from alphago.protocols.gtp_values import BLACK, WHITE, read_integer
+from alphago.protocols.gtp_values import read_integer
 from alphago.protocols.sgf import SgfGame, SgfMove, SgfNode, read_sgf, write_sgf
 from alphago.protocols.sgf_games import go_of_sgf, replay_sgf, rules_name
+from alphago.types import EMPTY
 
-EMPTY = -1
 _STATUSES = ("alive", "dead", "seki")
 _MANY = 1_000_000  # arguments
 
@@ -46,8 +47,8 @@ class GameCommands:
 
     def _final_score(self, command: Command) -> str:
         check_arguments(command, usage="", at_least=0, at_most=0)
-        removes_dead = self._session.options.removes_dead
-        return score_text(score(self._session.board, removes_dead=removes_dead))
+        remove_dead = self._session.options.remove_dead
+        return score_text(score(self._session.board, remove_dead=remove_dead))
 
     def _final_status_list(self, command: Command) -> str:
         check_arguments(command, usage="|".join(_STATUSES), at_least=1, at_most=1)
@@ -110,7 +111,7 @@ class GameCommands:
             handicap=setup.num_handicap,
             black_name=name if BLACK in self._session.played_colors else "",
             white_name=name if WHITE in self._session.played_colors else "",
-            result=result_text(board, removes_dead=self._session.options.removes_dead),
+            result=result_text(board, remove_dead=self._session.options.remove_dead),
         )
 
 

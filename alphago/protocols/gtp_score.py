@@ -11,40 +11,40 @@ from living ones. The playouts have a fixed seed, so that the same position has 
 
 import numpy as np
 
+from alphago.games.go.drawing import format_result
 from alphago.games.go.playout import random_playouts
+from alphago.protocols.colors import BLACK, COLOR_LETTERS, WHITE
 from alphago.protocols.gtp_board import GtpBoard
-from alphago.protocols.gtp_values import BLACK, COLOR_LETTERS, WHITE
 from alphago.types import BoolArray, FloatArray, Int8Array
 
 _NUM_PLAYOUTS = 500  # for each side to move
 _SEED = 1
 
 
-def score(board: GtpBoard, *, removes_dead: bool) -> float:
+def score(board: GtpBoard, *, remove_dead: bool) -> float:
     """Returns Black's points less White's, komi included.
 
     Args:
         board: the game.
-        removes_dead: whether dead stones are taken off under area scoring too.
+        remove_dead: whether dead stones are taken off under area scoring too.
     """
     dead = None
-    if removes_dead or board.rules.scoring == "territory":
+    if remove_dead or board.rules.scoring == "territory":
         dead = dead_stones(board)[np.newaxis]
     return float(board.game.score(board.states, dead)[0])
 
 
 def score_text(points: float) -> str:
-    """Returns `B+3.5`, `W+3.5` or `0`."""
-    if points == 0:
-        return "0"
-    return f"{COLOR_LETTERS[BLACK if points > 0 else WHITE]}+{abs(points):.1f}"
+    """Returns `B+3.5`, `W+3.0` or `0`: the usual text, with the decimal that engines write."""
+    text = format_result(points)
+    return text if points == 0 or "." in text else f"{text}.0"
 
 
-def result_text(board: GtpBoard, *, removes_dead: bool) -> str | None:
+def result_text(board: GtpBoard, *, remove_dead: bool) -> str | None:
     """Returns the result of a finished game, None while it goes on."""
     if board.resigned is not None:
         return f"{COLOR_LETTERS[1 - board.resigned]}+R"
-    return score_text(score(board, removes_dead=removes_dead)) if board.is_over else None
+    return score_text(score(board, remove_dead=remove_dead)) if board.is_over else None
 
 
 def ownership(board: GtpBoard) -> FloatArray:

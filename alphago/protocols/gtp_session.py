@@ -23,14 +23,14 @@ class EngineOptions:
             for never.
         ponder: whether it thinks on while the opponent does.
         answer_pass: whether it answers a pass by a pass when the count on the board wins.
-        removes_dead: whether dead stones are taken off the score under area scoring too.
+        remove_dead: whether dead stones are taken off the score under area scoring too.
     """
 
     seconds: float | None
     resign: float | None
     ponder: bool
     answer_pass: bool
-    removes_dead: bool
+    remove_dead: bool
 
 
 class GtpSession:

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 
+from alphago.protocols.colors import BLACK
 from alphago.protocols.gtp import SYNTAX_ERROR, Command, GtpError, Handler, check_arguments
 from alphago.protocols.gtp_analysis import (
     AnalysisRequest,
@@ -22,7 +23,7 @@ from alphago.protocols.gtp_analysis import (
 from alphago.protocols.gtp_score import ownership
 from alphago.protocols.gtp_session import GtpSession
 from alphago.protocols.gtp_thinkers import PlayerThinker
-from alphago.protocols.gtp_values import BLACK, read_color
+from alphago.protocols.gtp_values import read_color
 from alphago.protocols.tree_thinker import TreeThinker, restricted_actions
 from alphago.types import FloatArray
 

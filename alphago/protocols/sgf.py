@@ -17,6 +17,7 @@ import numpy as np
 
 from alphago.errors import SgfError
 from alphago.files import reason
+from alphago.protocols.colors import COLOR_LETTERS
 from alphago.protocols.sgf_text import (
     GameText,
     Properties,
@@ -27,12 +28,10 @@ from alphago.protocols.sgf_text import (
 )
 from alphago.types import Int8Array
 
-BLACK, WHITE = 0, 1
 MAX_SIZE = 25
 _DEFAULT_SIZE = 19
 _LARGEST_SIZE_WITH_TT = 19  # up to here [tt] is a pass, by FF[3]; beyond it is a point
 _LETTERS = "abcdefghijklmnopqrstuvwxy"  # columns from the left, rows from the top
-_COLOURS = "BW"  # by player
 _SET_UP = ("AB", "AW", "AE")
 # Properties of the whole game; some programs write them elsewhere than at the root.
 _HEADER = frozenset(["GM", "SZ", "KM", "RU", "HA", "PB", "BR", "PW", "WR", "RE", "DT", "GN"])
@@ -223,12 +222,7 @@ def read_result(text: str) -> str | None:
     points = float((match["points"] or "0").replace(",", "."))
     if points == 0:  # no draw: servers write B+0 where Black won without a count
         return f"{winner}+{(match['how'] or '').upper()}"
-    return result_of_score(points if winner == "B" else -points)
-
-
-def result_of_score(score: float) -> str:
-    """Returns the result of Black's points minus White's: "B+6.5", "W+22", "0" for a draw."""
-    return "0" if score == 0 else f"{'B' if score > 0 else 'W'}+{abs(score):g}"
+    return f"{winner}+{points:g}"
 
 
 class _NodeReader:
@@ -252,7 +246,8 @@ class _NodeReader:
                     stones[self._read_rectangle(name, value)] = _SET_UP.index(name)
             elif name == "PL":
                 colours = [value.strip().upper()[:1] for value in values]
-                to_play = next((_COLOURS.index(c) for c in colours if c in ("B", "W")), to_play)
+                players = (COLOR_LETTERS.index(c) for c in colours if c in COLOR_LETTERS)
+                to_play = next(players, to_play)
             elif name == "C":
                 comments += [unescape(value) for value in values]
         yield SgfNode(*_points(stones), to_play, moves[0] if moves else None, "\n".join(comments))
@@ -266,7 +261,7 @@ class _NodeReader:
             action = self._height * self._width
         else:
             action = self._read_point(colour, text)
-        return SgfMove(_COLOURS.index(colour), action)
+        return SgfMove(COLOR_LETTERS.index(colour), action)
 
     def _read_rectangle(self, name: str, value: str) -> tuple[slice, slice]:
         """Returns the rows and columns of the point `aa` or of the rectangle `aa:cc`."""
@@ -343,10 +338,10 @@ def _node_text(game: SgfGame, node: SgfNode) -> str:
         for name, points in zip(_SET_UP, (node.black, node.white, node.empty), strict=True)
     ]
     if node.to_play is not None:
-        parts.append(f"PL[{_COLOURS[node.to_play]}]")
+        parts.append(f"PL[{COLOR_LETTERS[node.to_play]}]")
     if node.move is not None:
         point = "" if node.move.action == game.pass_action else _point_text(game, node.move.action)
-        parts.append(f"{_COLOURS[node.move.player]}[{point}]")
+        parts.append(f"{COLOR_LETTERS[node.move.player]}[{point}]")
     if node.comment:
         parts.append(f"C[{escape(node.comment)}]")
     return "".join(parts)

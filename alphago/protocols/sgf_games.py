@@ -24,7 +24,8 @@ from alphago.games.go.rules import (
     rules_text,
 )
 from alphago.games.go.vertices import handicap_actions
-from alphago.protocols.sgf import BLACK, WHITE, SgfGame, SgfMove, SgfNode
+from alphago.protocols.colors import BLACK, WHITE
+from alphago.protocols.sgf import SgfGame, SgfMove, SgfNode
 from alphago.types import States
 
 # How files name rule sets, first the name that we write; compared by letters only.

@@ -8,7 +8,8 @@ import pytest
 from alphago.errors import SgfError
 from alphago.games import game_text
 from alphago.games.go import RULE_SETS, Go, GoRules
-from alphago.protocols.sgf import SgfGame, read_sgf, result_of_score, write_sgf
+from alphago.games.go.drawing import format_result
+from alphago.protocols.sgf import SgfGame, read_sgf, write_sgf
 from alphago.protocols.sgf_games import (
     go_of_sgf,
     replay_sgf,
@@ -129,11 +130,11 @@ def test_score_of_a_set_up_position_with_and_without_dead_stones() -> None:
     game = go_of_sgf(sgf)
     states = replay_sgf(game, sgf).states[-1]
     assert game.is_over(states)[0]
-    assert result_of_score(game.score(states)[0]) == "W+22"
+    assert format_result(game.score(states)[0]) == "W+22"
     dead = np.zeros((1, 9, 9), np.bool_)
     for vertex in ("D3", "E3", "G3", "H3", "H2"):
         dead.reshape(-1)[game.text_to_action(vertex)] = True
-    assert result_of_score(game.score(states, dead)[0]) == "B+1"
+    assert format_result(game.score(states, dead)[0]) == "B+1"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_result_at_integer_komi(komi: float, result: str) -> None:
     found = read(write_sgf(replace(sgf, result=result)))
     assert (found.result, found.komi) == (result, komi)
     states = replay_sgf(go_of_sgf(found), found).states[-1]
-    assert result_of_score(game.score(states)[0]) == result
+    assert format_result(game.score(states)[0]) == result
 
 
 # ----- moves that the rules forbid

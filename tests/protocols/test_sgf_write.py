@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from sgfmill import sgf as sgfmill
 
+from alphago.games.go.drawing import format_result
 from alphago.protocols.sgf import (
     SgfGame,
     SgfMove,
     SgfNode,
     read_sgf,
-    result_of_score,
     write_sgf,
 )
 
@@ -127,4 +127,4 @@ def test_names_keep_no_line_breaks() -> None:
     ("score", "result"), [(0.0, "0"), (-0.0, "0"), (0.5, "B+0.5"), (-22.0, "W+22"), (8.0, "B+8")]
 )
 def test_result_of_a_score(score: float, result: str) -> None:
-    assert result_of_score(score) == result
+    assert format_result(score) == result

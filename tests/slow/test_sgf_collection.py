@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from alphago.games.go import Go
-from alphago.protocols.sgf import SgfGame, read_sgf, result_of_score
+from alphago.games.go.drawing import format_result
+from alphago.protocols.sgf import SgfGame, read_sgf
 from alphago.protocols.sgf_games import go_of_sgf, replay_together
 
 pytestmark = pytest.mark.slow
@@ -68,7 +69,7 @@ def test_counted_games_have_the_result_of_the_file(collection: Collection) -> No
             counted = game.with_rules(replace(game.rules, scoring="area", komi=sgf.komi))
             (score,) = counted.score(state[None]).tolist()
             assert score == float(line["tt_score"]), line["file"]
-            agrees = result_of_score(score) == sgf.result
+            agrees = format_result(score) == sgf.result
             assert agrees == (line["tt_agrees"] == "True"), line["file"]
             num_agreeing += agrees
     assert num_agreeing > 0

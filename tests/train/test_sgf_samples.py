@@ -9,7 +9,8 @@ import pytest
 from alphago.errors import CheckpointError
 from alphago.games import game_text
 from alphago.games.go import RULE_SETS, Go
-from alphago.protocols.sgf import read_sgf, result_of_score, write_sgf
+from alphago.games.go.drawing import format_result
+from alphago.protocols.sgf import read_sgf, write_sgf
 from alphago.protocols.sgf_games import go_of_sgf, replay_sgf
 from selfplay.records import GameRecord
 from tests.reference.game_records import make_record, random_records
@@ -57,7 +58,7 @@ def test_files_are_read_back_and_agree_with_the_records(tmp_path: Path) -> None:
         assert game_text(game.spec) == game_text(GAME.spec)
         assert [move.action for move in sgf.moves] == record.actions.tolist()
         end = replay_sgf(game, sgf).states[-1]
-        assert sgf.result == result_of_score(float(game.score(end)[0]))
+        assert sgf.result == format_result(float(game.score(end)[0]))
         assert {"B": 1.0, "W": -1.0, "0": 0.0}[sgf.result[0]] == record.returns[0]
 
 
