@@ -70,7 +70,8 @@ def _make_parser() -> Parser:
         default=[],
         metavar="key=value",
         help=(
-            "game (size and rules at the start; a run knows its own), rules (a named set), komi, "
+            "game (size and rules at the start, without handicap; a run knows its own), "
+            "rules (a named set), komi, "
             "seconds (a move, in place of a number of simulations), resign (below this win rate, "
             "such as 0.05, three own moves in a row), ponder (think on in the opponent's time), "
             "answer_pass (answer a pass by a pass where that wins, true by default), remove_dead, "
@@ -93,7 +94,7 @@ def _read_options(values: Mapping[str, str]) -> "EngineOptions":
         resign=number("resign", "a win rate from 0 to 1", lambda rate: 0 <= rate <= 1),
         ponder=_read_switch(values, "ponder", default=False),
         answer_pass=_read_switch(values, "answer_pass", default=True),
-        removes_dead=_read_switch(values, "remove_dead", default=False),
+        remove_dead=_read_switch(values, "remove_dead", default=False),
     )
 
 
@@ -186,7 +187,7 @@ def serve_player(
 
     seed = seed_from(values)
     start = _starting_game(text, values)
-    board = GtpBoard(height=start.height, width=start.width, rules=start.rules, planes=start.planes)
+    board = GtpBoard(height=start.height, width=start.width, rules=start.rules)
     thinkers = Thinkers(lambda game: make_player(text, game=game, seed=seed))
     thinkers.check(board.game)
     lines = InputLines(functools.partial(os.read, 0))
@@ -198,10 +199,10 @@ def serve_player(
 
 
 def _starting_game(text: str, values: Mapping[str, str]) -> "Go":
-    """Returns the game of the start: size, rules, and the planes that a network wants.
+    """Returns the game of the start: size and rules.
 
     Raises:
-        CommandLineError: if it is not Go, or the komi no number.
+        CommandLineError: if it is not Go, or tells what the controller does.
     """
     from alphago.games import make_game
     from alphago.games.go import Go, parse_rules
@@ -210,7 +211,28 @@ def _starting_game(text: str, values: Mapping[str, str]) -> "Go":
     game = make_game(values.get("game") or game_of_player(text) or DEFAULT_GAME)
     if not isinstance(game, Go):
         raise CommandLineError(f"GTP is for Go, but the game is {game.spec.name}")
+    if "game" in values:
+        _check_told(game, values["game"])
     rules = parse_rules({"rules": values["rules"]}) if "rules" in values else game.rules
     if "komi" in values:
         rules = dataclasses.replace(rules, komi=parse_rules({"komi": values["komi"]}).komi)
     return game.with_rules(rules)
+
+
+def _check_told(game: "Go", text: str) -> None:
+    """Refuses what the controller sets, or nobody can: it would get lost at its first command.
+
+    A run that was trained with them still plays, on an empty board and to the end.
+
+    Raises:
+        CommandLineError: if the text tells a handicap or a cap on moves.
+    """
+    from alphago.games.go.naming import default_max_moves
+
+    if game.handicap:
+        raise CommandLineError(
+            f"game: got {text}, allowed: no handicap, which the GTP commands fixed_handicap and"
+            " set_free_handicap set"
+        )
+    if game.spec.max_moves != default_max_moves(game.height, game.width):
+        raise CommandLineError(f"game: got {text}, allowed: no max_moves, since GTP knows no cap")

@@ -1,9 +1,11 @@
 """`NetworkEvaluator`: states in, priors and values out, on the best device there is."""
 
 import contextlib
+import copy
 import logging
 import warnings
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
@@ -52,11 +54,13 @@ class NetworkEvaluator:
     It holds no gradients, is never in training mode and shares no memory with a trainer.
 
     Attributes:
+        game: whose positions it sees.
         device: where it evaluates.
         precision: "fp32" or "bf16", of the convolutions. Answers are float32 in either case.
         num_evaluations: rows evaluated since its creation.
     """
 
+    game: Game
     device: torch.device
     precision: str
     num_evaluations: int
@@ -75,7 +79,7 @@ class NetworkEvaluator:
         self.device = choose_device(config.device)
         self.precision = choose_precision(config.precision, self.device)
         self.num_evaluations = 0
-        self._game = game
+        self.game = game
         self._module = make_network(game.spec, network_config, seed=0).eval()
         self._folded: FoldedNetwork | None = None
 
@@ -87,7 +91,7 @@ class NetworkEvaluator:
         """
         load_weights(self._module, weights)
         target = Target(
-            board_shape=self._game.spec.observation_shape[1:],
+            board_shape=self.game.spec.observation_shape[1:],
             device=self.device,
             dtype=torch.bfloat16 if self.precision == "bf16" else torch.float32,
             convolution=best_convolution(self.device),
@@ -96,9 +100,22 @@ class NetworkEvaluator:
         with torch.inference_mode():
             self._folded = FoldedNetwork(self._module, target)
 
+    def for_game(self, game: Game) -> Self:
+        """Returns an evaluator by the same network for the same board under other rules.
+
+        Networks are frozen when they are loaded, so the two share one until either loads another.
+
+        Args:
+            game: of the same observation shape.
+        """
+        assert game.spec.observation_shape == self.game.spec.observation_shape, game.spec.name
+        other = copy.copy(self)
+        other.game = game
+        return other
+
     def evaluate(self, states: States) -> Evaluation:
         """Evaluates states, see `alphago.types.Evaluator`."""
-        return self.evaluate_observations(self._game.observe(states))
+        return self.evaluate_observations(self.game.observe(states))
 
     def evaluate_observations(self, observations: UInt8Array) -> Evaluation:
         """Evaluates observations; numbers that are not finite are passed on as they are.
@@ -111,7 +128,7 @@ class NetworkEvaluator:
         """
         assert self._folded is not None, "evaluate called before load_weights"
         assert observations.dtype == np.uint8, f"observations are {observations.dtype}, not uint8"
-        assert observations.shape[1:] == self._game.spec.observation_shape, (
+        assert observations.shape[1:] == self.game.spec.observation_shape, (
             "observations of another game"
         )
         # Copied only where the array is read-only, of which torch would warn.

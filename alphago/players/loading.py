@@ -18,7 +18,7 @@ from alphago.games.game import Game, GameSpec
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
 from alphago.network.network import NetworkConfig
 from alphago.network.weights import NetworkInfo, load_player_network
-from alphago.players.network_player import NetworkPlayer
+from alphago.players.network_player import NetworkPlayer, as_seen
 from alphago.search.search import SearchConfig
 from alphago.types import Weights
 
@@ -48,7 +48,8 @@ def load_network_player(
 
     Args:
         path: folder of either.
-        game: the game it has to play, None for its own.
+        game: the game it has to play, None for its own. Its planes do not matter: the network
+            sees those it has learnt from.
         step: which network, see `find_network`.
         num_simulations: per move, 0 for the raw policy; None for the number of the run's self-play.
         name: how the player is called in results.
@@ -70,7 +71,9 @@ def load_network_player(
         game = own_game
     check_plays(found.info.network, own_game.spec, game.spec, name=name)
     settings = read_play_settings(found.folder / CONFIG_FILE)
-    evaluator = NetworkEvaluator(game, found.info.network, settings.evaluator)
+    evaluator = NetworkEvaluator(
+        as_seen(game, learnt=own_game), found.info.network, settings.evaluator
+    )
     evaluator.load_weights(found.weights)
     return NetworkPlayer(
         game,
@@ -92,14 +95,12 @@ def check_plays(network: NetworkConfig, own: GameSpec, wanted: GameSpec, *, name
         name: how the player is called.
 
     Raises:
-        PlayerError: if the game is of another family, shows other planes, or has another board size
-            than a network with fixed heads can play.
+        PlayerError: if the game is of another family, or has another board size than a network with
+            fixed heads can play.
     """
-    (own_planes, *own_board), (planes, *board) = own.observation_shape, wanted.observation_shape
+    own_board, board = own.observation_shape[1:], wanted.observation_shape[1:]
     if own.family != wanted.family:
         raise PlayerError(f"{name}: plays {own.name}, but the game is {wanted.name}")
-    if own_planes != planes:
-        raise PlayerError(f"{name}: sees {own_planes} planes, but {wanted.name} shows {planes}")
     if own_board != board and not network.fits_every_size:
         raise PlayerError(
             f"{name}: plays {own.name} alone (network.heads is {network.heads}),"

@@ -1,9 +1,12 @@
 """The player that asks a network, with or without a search; for its files see `loading.py`."""
 
+from typing import Protocol, Self, runtime_checkable
+
 import numpy as np
 import numpy.typing as npt
 
 from alphago.games.game import Game
+from alphago.games.go.game import Go
 from alphago.players.advice import advice_of, most_visited
 from alphago.players.player import MoveAdvice, NamedPlayer, legal_actions_to_choose
 from alphago.search.search import SearchConfig, run_search
@@ -12,6 +15,43 @@ from alphago.types import Evaluator, SearchResult, States
 
 _MAX_ROWS = 256  # positions in one search; larger batches make no network faster
 _MAX_BYTES = 1 << 28  # of the trees of one search, unless a single row needs more
+
+
+@runtime_checkable
+class GameEvaluator(Evaluator, Protocol):
+    """An evaluator that can be turned to other rules, such as that of a network.
+
+    Attributes:
+        game: whose positions it sees.
+    """
+
+    game: Game
+
+    def for_game(self, game: Game) -> Self:
+        """Returns one that sees the positions of a game with the same observation shape."""
+        ...
+
+
+def as_seen(game: Game, *, learnt: Game) -> Game:
+    """Returns a game as a network sees it: of Go with the planes that it has learnt from.
+
+    Args:
+        game: that is played.
+        learnt: that the network has learnt, or plays already.
+
+    Returns:
+        The same game with the same states; only its observations may be others.
+    """
+    if not (isinstance(game, Go) and isinstance(learnt, Go)):
+        return game
+    return Go(
+        height=game.height,
+        width=game.width,
+        rules=game.rules,
+        max_moves=game.spec.max_moves,
+        planes=learnt.planes,
+        handicap=game.handicap,
+    )
 
 
 class NetworkPlayer(NamedPlayer):
@@ -47,6 +87,11 @@ class NetworkPlayer(NamedPlayer):
         self.num_simulations = num_simulations
         self.search_config = search_config
         self._rng = np.random.default_rng(seed)
+
+    def evaluator_for(self, game: Game) -> Evaluator:
+        """Returns the network for the same board under other rules; nothing is loaded."""
+        assert isinstance(self.evaluator, GameEvaluator), "an evaluator for one game alone"
+        return self.evaluator.for_game(as_seen(game, learnt=self.evaluator.game))
 
     def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
         """Chooses an action [B] for each position, see `Player`.

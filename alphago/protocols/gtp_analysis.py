@@ -28,8 +28,6 @@ _SWITCHES = (
     "rootInfo",
     "ownership",
     "ownershipStdev",
-    "movesOwnership",
-    "movesOwnershipStdev",
     "pvVisits",
     "pvEdgeVisits",
     "noResultValue",

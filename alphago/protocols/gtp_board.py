@@ -14,16 +14,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from alphago.games.go.game import Go
-from alphago.games.go.naming import MOST_MOVES, default_max_moves
+from alphago.games.go.naming import MOST_MOVES
 from alphago.games.go.rules import GoRules
 from alphago.games.go.vertices import handicap_actions
+from alphago.protocols.colors import BLACK, WHITE
 from alphago.protocols.gtp import ILLEGAL_MOVE, GtpError
-from alphago.protocols.gtp_values import BLACK, WHITE
 from alphago.types import States
 
-# Of the moves that a game has room for; then it gets more, so that a search can look far enough
-# ahead. Not earlier: a network is loaded anew for the larger game, in the time of the next move.
-_USED_SHARE = 0.75
+# Moves that a game has room for at first: more than nearly all games have, since the tree of a
+# search is lost when the room grows.
+_FEWEST_MOVES = 100
+_MOVES_PER_POINT = 4
+_USED_SHARE = 0.75  # of the room; then it grows, so that a search can look far enough ahead
 
 
 class Move(NamedTuple):
@@ -61,17 +63,15 @@ class GtpBoard:
     moves: list[Move]
     resigned: int | None
 
-    def __init__(self, *, height: int, width: int, rules: GoRules, planes: str) -> None:
+    def __init__(self, *, height: int, width: int, rules: GoRules) -> None:
         """Starts with an empty board.
 
         Args:
             height: rows.
             width: columns.
             rules: the rules.
-            planes: the observation, see `Go`.
         """
-        self._planes = planes
-        self._max_moves = default_max_moves(height, width)
+        self._max_moves = _FEWEST_MOVES + _MOVES_PER_POINT * height * width
         self._height, self._width = height, width
         self._begin(rules, Setup())
 
@@ -102,7 +102,7 @@ class GtpBoard:
 
     def resized(self, *, height: int, width: int) -> "GtpBoard":
         """Returns an empty board of another size, or of the same, with the same rules."""
-        return GtpBoard(height=height, width=width, rules=self.rules, planes=self._planes)
+        return GtpBoard(height=height, width=width, rules=self.rules)
 
     def set_rules(self, rules: GoRules) -> None:
         """Changes rules or komi in the middle of the game.
@@ -197,13 +197,8 @@ class GtpBoard:
         self._history: list[States] = []
 
     def _make_game(self, rules: GoRules) -> Go:
-        return Go(
-            height=self._height,
-            width=self._width,
-            rules=rules,
-            max_moves=self._max_moves,
-            planes=self._planes,
-        )
+        # A network sees the planes that it has learnt from, whatever the game's own are.
+        return Go(height=self._height, width=self._width, rules=rules, max_moves=self._max_moves)
 
     def _make_room(self) -> None:
         """Doubles the number of moves that the states have room for, and plays the game again."""

@@ -17,7 +17,7 @@ from alphago.players.player import Player
 from alphago.players.uct_player import UctPlayer
 from alphago.protocols.gtp_analysis import MoveInfo, Report
 from alphago.protocols.tree_thinker import TreeThinker
-from alphago.types import States
+from alphago.types import Evaluator, States
 
 
 class PlayerThinker:
@@ -71,11 +71,16 @@ class PlayerThinker:
 
 
 class Thinkers:
-    """Makes the thinker of the game that is played, anew when size or rules have changed."""
+    """Makes the thinker of the game that is played, anew when size or rules have changed.
+
+    A network is read from its files once for each size, and stays whatever becomes of rules, komi
+    and the number of moves: that would take time from a clock.
+    """
 
     def __init__(self, make: Callable[[Game], Player]) -> None:
         """Takes what makes the player of a game."""
         self._make = make
+        self._networks: dict[str, NetworkPlayer] = {}  # by board
         self._current: TreeThinker | PlayerThinker | None = None
         self._key: tuple[object, ...] = ()
         self.num_simulations = 0  # a network's for one move
@@ -108,15 +113,23 @@ class Thinkers:
             self._current.forget()
 
     def _new(self, game: Go) -> TreeThinker | PlayerThinker:
+        network = self._networks.get(game.spec.name)
+        if network is not None:
+            return _tree_thinker(network, game, network.evaluator_for(game))
         player = self._make(game)
         if isinstance(player, GameFollower):
             raise PlayerError(f"{player.name}: is a GTP engine itself")
         if not isinstance(player, NetworkPlayer):
             return PlayerThinker(game, player)
+        self._networks[game.spec.name] = player
         self.num_simulations = player.num_simulations
-        return TreeThinker(
-            game,
-            player.evaluator,
-            search_config=player.search_config,
-            num_simulations=player.num_simulations,
-        )
+        return _tree_thinker(player, game, player.evaluator)
+
+
+def _tree_thinker(player: NetworkPlayer, game: Go, evaluator: Evaluator) -> TreeThinker:
+    return TreeThinker(
+        game,
+        evaluator,
+        search_config=player.search_config,
+        num_simulations=player.num_simulations,
+    )

@@ -12,7 +12,7 @@ from alphago.protocols.gtp_engine import GtpEngine
 from alphago.protocols.gtp_session import EngineOptions, GtpSession
 from alphago.protocols.gtp_thinkers import Thinkers
 from alphago.search import SearchConfig
-from alphago.types import Evaluator
+from alphago.types import Evaluation, Evaluator, States
 from tests.search.evaluators import HashEvaluator
 
 CONFIG = SearchConfig(
@@ -79,13 +79,13 @@ class Gtp:
             "resign": None,
             "ponder": False,
             "answer_pass": True,
-            "removes_dead": False,
+            "remove_dead": False,
         }
         if isinstance(make, str):
             text = make
             make = lambda game: make_player(text, game=game, seed=1)  # noqa: E731
         self.watch, self.clock = FakeWatch(), FakeClock(clock_step)
-        board = GtpBoard(height=size[0], width=size[1], rules=rules, planes="history")
+        board = GtpBoard(height=size[0], width=size[1], rules=rules)
         self.session = GtpSession(
             board,
             Thinkers(make),
@@ -130,6 +130,20 @@ class Gtp:
         return set(self(f"list_stones {color}").split())
 
 
+class RemadeEvaluator:
+    """An evaluator that is made anew for another game, as a network is turned to it."""
+
+    def __init__(self, make: Callable[[Game], Evaluator], game: Game) -> None:
+        self.game = game
+        self._make, self._inner = make, make(game)
+
+    def evaluate(self, states: States) -> Evaluation:
+        return self._inner.evaluate(states)
+
+    def for_game(self, game: Game) -> "RemadeEvaluator":
+        return RemadeEvaluator(self._make, game)
+
+
 def network(
     num_simulations: int = 20, *, evaluator: Callable[[Game], Evaluator] | None = None
 ) -> Callable[[Game], Player]:
@@ -138,7 +152,7 @@ def network(
     def make(game: Game) -> Player:
         return NetworkPlayer(
             game,
-            HashEvaluator(game, spread=2.0) if evaluator is None else evaluator(game),
+            RemadeEvaluator(evaluator or (lambda game: HashEvaluator(game, spread=2.0)), game),
             search_config=CONFIG,
             num_simulations=num_simulations,
             name="network",

@@ -101,7 +101,7 @@ def test_request_is_read() -> None:
     "words",
     ["x", "b x", "b 1 2", "interval", "interval x", "interval -1", "minmoves x", "maxmoves 0",
      "ownership maybe", "avoid b", "avoid b A1", "avoid x A1 1", "avoid b Z99 1", "avoid b A1 0",
-     "allow", "nosuch 1"],
+     "allow", "nosuch 1", "movesOwnership true", "b 10 movesOwnershipStdev true"],
 )  # fmt: skip
 def test_wrong_request_is_refused(words: str) -> None:
     gtp = Gtp(network())

@@ -72,7 +72,7 @@ def test_suicide_is_a_setting_and_never_of_one_stone() -> None:
 def test_score_is_the_same_before_and_after_the_passes(tmp_path: Path) -> None:
     path = tmp_path / "position.sgf"
     path.write_text(DEAD_STONES)
-    area, removing = Gtp(), Gtp(removes_dead=True)
+    area, removing = Gtp(), Gtp(remove_dead=True)
     for gtp in (area, removing):
         gtp(f"loadsgf {path}")
     assert area("final_score") == "W+22.0"
@@ -147,6 +147,20 @@ def test_komi_survives_an_empty_board_and_stones_do_not(commands: tuple[str, str
         gtp(command)
     gtp.play("b pass", "w pass")
     assert gtp("final_score") == "W+0.5"
+
+
+def test_komi_and_rules_survive_each_other_and_every_new_board() -> None:
+    gtp = Gtp()
+    gtp("komi 0.5")
+    gtp("kata-set-rules japanese")
+    for line in ("clear_board", "boardsize 7", "rectangular_boardsize 5 7", "set_position"):
+        gtp(line)
+        assert gtp("get_komi") == "0.5"
+        assert '"TERRITORY"' in gtp("kata-get-rules")
+        assert gtp("final_score") == "W+0.5"
+    gtp("komi -3")
+    gtp("kata-set-rules chinese")
+    assert (gtp("get_komi"), gtp("final_score")) == ("-3.0", "B+3.0")
 
 
 def test_boardsize_alone_empties_the_board_and_forgets_superko() -> None:
@@ -270,6 +284,32 @@ def test_loadsgf_stops_before_a_move(tmp_path: Path) -> None:
     assert len(gtp.stones("b")) == 2
     gtp("undo")
     assert len(gtp.stones("b")) == 1
+
+
+def test_undo_ends_where_the_game_was_set_up(tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_text("(;SZ[9]AB[dd];W[ff];B[ee])")
+    gtp = Gtp()
+    gtp.play("b A1")
+    gtp(f"loadsgf {path}")
+    gtp("undo")
+    gtp("undo")
+    assert gtp.refusal("undo") == "cannot undo"
+    gtp("clear_board")
+    gtp("set_free_handicap A1 B2")
+    gtp.play("w C3")
+    gtp("undo")
+    assert gtp.refusal("undo") == "cannot undo"
+    assert gtp.stones("b") == {"A1", "B2"}
+
+
+def test_either_colour_moves_and_passes_as_often_as_wanted() -> None:
+    gtp = Gtp(network(4), size=(5, 5))
+    gtp.play("b pass", "b pass", "b pass")
+    assert gtp("genmove b") != "resign"
+    gtp("genmove b")
+    assert gtp.session.board.moves[-1].color == 0
+    assert gtp("genmove w")
 
 
 def test_player_of_the_move_that_is_left_out_is_to_move(tmp_path: Path) -> None:

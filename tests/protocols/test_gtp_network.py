@@ -37,6 +37,16 @@ def test_a_fresh_engine_makes_the_same_moves_with_any_seed(run: Path) -> None:
     assert len(games) == 1
 
 
+def test_files_are_read_once(run: Path, tmp_path: Path) -> None:
+    moved = run.rename(tmp_path / "moved")
+    gtp = engine(moved)
+    gtp("genmove b")
+    moved.rename(run)
+    for line in ("komi 0.5", "kata-set-rules japanese", "clear_board"):
+        gtp(line)
+        assert gtp("genmove b")
+
+
 def test_boards_of_another_size_are_refused_with_the_reason(run: Path) -> None:
     gtp = engine(run)
     gtp.play("b C3")

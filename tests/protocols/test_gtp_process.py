@@ -193,6 +193,8 @@ def test_interrupt_ends_the_program(random_engine: subprocess.Popen[str]) -> Non
         (["/etc"], "/etc"),
         (["random", "game=connect_four"], "connect_four"),
         (["random", "game=go_99x99"], "go_99x99"),
+        (["random", "game=go_9x9:handicap=2"], "fixed_handicap"),
+        (["random", "game=go_9x9:max_moves=50"], "max_moves"),
         (["random", "rules=nosuch"], "nosuch"),
         (["random", "komi=x"], "komi"),
         (["random", "komi=6.7"], "6.7"),

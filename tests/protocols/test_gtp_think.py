@@ -4,6 +4,7 @@ import numpy as np
 
 from alphago.games.game import Game
 from alphago.games.go import RULE_SETS
+from alphago.players import Player
 from alphago.protocols.gtp_think_commands import ENDING_GRACE
 from alphago.protocols.tree_thinker import TreeThinker
 from alphago.types import Evaluation, States
@@ -235,6 +236,48 @@ def test_wrong_colors_are_refused() -> None:
         assert gtp.refusal(command).startswith("syntax error")
         assert gtp.refusal(f"{command} x") == "invalid color or coordinate"
     assert gtp.refusal("stop now").startswith("syntax error")
+
+
+def test_player_is_made_once_for_each_size() -> None:
+    made: list[str] = []
+
+    def make(game: Game) -> Player:
+        made.append(game.spec.name)
+        return network(4)(game)
+
+    gtp = Gtp(make, size=(3, 3))
+    for line in ("komi 0.5", "kata-set-rules japanese", "fixed_handicap 2", "clear_board"):
+        gtp.raw(line)
+        gtp("genmove b")
+    room = gtp.session.board.game.spec.max_moves
+    while gtp.session.board.game.spec.max_moves == room:
+        gtp.play("b pass", "w pass")
+    assert gtp.raw("lz-analyze w 1").startswith("=\ninfo move ")
+    assert made == ["go_3x3"]
+    for size in (2, 3, 2):
+        gtp(f"boardsize {size}")
+        gtp("genmove b")
+    assert made == ["go_3x3", "go_2x2"]
+
+
+def test_changed_rules_are_those_of_the_next_search() -> None:
+    gtp = Gtp(network(4), size=(5, 5))
+    gtp("genmove b")
+    gtp("komi 30.5")
+    assert visits_of(gtp, 1) == 0
+    found = thinker(gtp)
+    assert found.game.rules.komi == 30.5
+    gtp("komi 30.5")
+    assert thinker(gtp) is found
+
+
+def test_usual_games_keep_their_room() -> None:
+    gtp = Gtp("random", size=(5, 5))
+    room = gtp.session.board.game.spec.max_moves
+    assert room >= 4 * 25
+    for _ in range(50):
+        gtp.play("b pass", "w pass")
+    assert gtp.session.board.game.spec.max_moves == room
 
 
 def test_a_long_game_meets_no_cap() -> None:
