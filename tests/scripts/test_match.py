@@ -9,7 +9,8 @@ import pytest
 
 from alphago.games import make_game
 from alphago.games.notation import replay
-from alphago.protocols.sgf import BLACK, WHITE, SgfGame, read_sgf
+from alphago.protocols.colors import BLACK, WHITE
+from alphago.protocols.sgf import SgfGame, read_sgf
 from scripts.main import main
 
 FAKE = Path(__file__).parents[1] / "reference" / "fake_gtp_engine.py"
