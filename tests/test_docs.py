@@ -155,7 +155,8 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     for command in ("play", "match", "suite"):
         monkeypatch.setattr(f"scripts.{command}.make_players", make_players)
-    for command in ("train", "resume"):
+    # `resume` first: it takes `prepare` from `train` when it is imported, maybe here.
+    for command in ("resume", "train"):
         monkeypatch.setattr(f"scripts.{command}.prepare", lambda config: config)
     monkeypatch.setattr("scripts.train.check_unused", lambda folder: None)
     monkeypatch.setattr("scripts.train.start", start)
