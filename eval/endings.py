@@ -1,14 +1,15 @@
 """How the games of a match ended, beside who won: forfeits, move caps, scores that differ."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
 from alphago.games.game import Game
 from alphago.players.game_follower import Forfeit, ForfeitKind, GameFollower, GameSoFar
 from alphago.players.player import Player
-from alphago.types import FloatArray, States
+from alphago.players.scored_game import ScoredGame
+from alphago.types import States
 
 # Scores are multiples of a half; a program may print them rounded.
 _SCORE_TOLERANCE = 0.25
@@ -18,15 +19,6 @@ _SCORE_TOLERANCE = 0.25
 # or why there is no count.
 Claims = tuple[Mapping[int, float | str], Mapping[int, float | str]]
 NO_CLAIMS: Claims = ({}, {})
-
-
-@runtime_checkable
-class ScoredGame(Protocol):
-    """A game that is won by points, such as Go."""
-
-    def score(self, states: States) -> FloatArray:
-        """Returns float32 [B], player 0's points less player 1's; 0 is a draw."""
-        ...
 
 
 class GameEnding(NamedTuple):

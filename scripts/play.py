@@ -15,12 +15,14 @@ def main(argv: Sequence[str]) -> None:
     parser = Parser(
         "play",
         description=(
-            "Play in the terminal against PLAYER: a run, a checkpoint, random, minimax, alphabeta\n"
-            "or human. Type a move, or: hint (of a network), undo, help, quit."
+            "Play in the terminal against PLAYER: a run, a checkpoint, random, minimax, alphabeta,\n"
+            "uct, human, or gtp:COMMAND LINE, a program that plays Go. Type a move, or: hint (of\n"
+            "networks and uct), undo, help, quit."
         ),
         examples=(
             "alphago play runs/first:simulations=200",
             "alphago play alphabeta:depth=6 game=connect_four side=second",
+            "alphago play uct:playouts=5000 game=go_9x9:rules=japanese",
         ),
         usage="PLAYER [game=GAME] [side=first|second] [seed=N]",
         keys=lambda: KEYS,
@@ -31,7 +33,10 @@ def main(argv: Sequence[str]) -> None:
         nargs="*",
         default=[],
         metavar="key=value",
-        help="game (a run or checkpoint knows its own), side (yours, first by default), seed",
+        help=(
+            "game (a run or checkpoint knows its own), side (first, the default: you make the"
+            " first move, which is White's in a handicap game), seed"
+        ),
     )
     arguments = parser.parse(argv)
     values = parse_words(arguments.words, allowed=KEYS)
@@ -47,13 +52,16 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _play(text: str, *, game_name: str | None, second: bool, seed: int) -> None:
+    from alphago.games import game_text
     from alphago.players.human import HumanPlayer, HumanQuit
-    from alphago.players.session import play_game
+    from alphago.players.session import first_mover, play_game
 
     game, (player,) = make_players([text], game_name=game_name, seed=seed)
     human = HumanPlayer(game, lines=sys.stdin, screen=sys.stdout, name="you")
-    print(f"{game.spec.name}, you move {'second' if second else 'first'}, against {player.name}")
+    order = SIDES[1] if second else SIDES[0]
+    print(f"{game_text(game.spec)}, you move {order}, against {player.name}")
+    human_has_id_0 = (first_mover(game) == 0) != second
     try:
-        play_game(game, (player, human) if second else (human, player), tell=print)
+        play_game(game, (human, player) if human_has_id_0 else (player, human), tell=print)
     except HumanQuit as reason:
         print(f"Goodbye: {reason}.")

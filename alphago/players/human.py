@@ -19,7 +19,7 @@ from alphago.types import States
 
 _MAX_LISTED_MOVES = 12  # a longer list would hide the board
 
-HINT_LEGEND = "visits = share of the search, value from your view, prior = network"
+HINT_LEGEND = "visits = share of the search, value from your view, prior = before the search"
 
 
 class HumanQuit(Exception):
@@ -143,7 +143,7 @@ class HumanPlayer(NamedPlayer):
     def _hint(self, state: States) -> None:
         if self.advisor is None:
             who = "Nobody here gives" if self.opponent is None else f"{self.opponent} gives no"
-            self._tell(f"{who} hints; a network does.")
+            self._tell(f"{who} hints; networks and uct do.")
             return
         self._tell(HINT_LEGEND)
         self._tell(advice_table(self.advisor.analyse(state)[0]))

@@ -11,6 +11,7 @@ from alphago.players.state_keys import first_occurrences, state_keys
 from alphago.types import States
 
 MAX_POSITIONS = 100_000  # about a second; tic-tac-toe has 4,520 unfinished ones
+_MAX_BYTES = 1 << 28  # of the positions one move further; a state of Go holds its whole game
 
 
 class MinimaxPlayer(NamedPlayer):
@@ -39,7 +40,7 @@ class MinimaxPlayer(NamedPlayer):
 
         Raises:
             FinishedGameError: if a position is over.
-            PlayerError: if more positions can follow than `max_positions`.
+            PlayerError: if too many positions can follow.
         """
         scores = self.action_scores(states)
         return choose_uniformly(scores == scores.max(axis=1, keepdims=True), self._rng)
@@ -55,7 +56,7 @@ class MinimaxPlayer(NamedPlayer):
 
         Raises:
             FinishedGameError: if a position is over.
-            PlayerError: if more positions can follow than `max_positions`.
+            PlayerError: if too many positions can follow.
         """
         legal_actions_to_choose(self.game, states)
         if len(self._solved) > self._max_positions:
@@ -73,7 +74,7 @@ class MinimaxPlayer(NamedPlayer):
         frontier = self._unsolved(states)
         while len(frontier):
             num_positions += len(frontier)
-            self._check_size(num_positions)
+            self._check_size(frontier, num_positions=num_positions)
             children = expand(self.game, frontier)
             levels.append((frontier, children))
             frontier = self._unsolved(children.states[~children.is_over])
@@ -98,9 +99,16 @@ class MinimaxPlayer(NamedPlayer):
         scores[open_rows] = further(own_view * children.signs[open_rows])
         return scores
 
-    def _check_size(self, num_positions: int) -> None:
+    def _check_size(self, frontier: States, *, num_positions: int) -> None:
+        """Raises if there are too many positions, before those after the frontier are made."""
         if num_positions > self._max_positions:
-            raise PlayerError(
-                f"minimax: more than {self._max_positions} positions of {self.game.spec.name} can"
-                " follow, too many to look at all of them; use alphabeta:depth=6 instead"
-            )
+            raise self._too_large(str(self._max_positions))
+        num_next = int(self.game.legal_actions(frontier).sum())
+        if num_next * frontier.dtype.itemsize > _MAX_BYTES:
+            raise self._too_large(f"{_MAX_BYTES >> 20} MB of")
+
+    def _too_large(self, amount: str) -> PlayerError:
+        return PlayerError(
+            f"minimax: more than {amount} positions of {self.game.spec.name} can follow, too many"
+            " to look at all of them; use uct:playouts=1000 instead"
+        )

@@ -7,6 +7,7 @@ from alphago.games.notation import replay
 from alphago.players.game_follower import Forfeit, GameFollower, GameSoFar
 from alphago.players.human import HumanPlayer, UndoRequested
 from alphago.players.player import Advisor, Player
+from alphago.players.scored_game import ScoredGame
 from alphago.types import NUM_PLAYERS, States
 
 
@@ -21,7 +22,7 @@ def play_game(
 
     Args:
         game: the rules.
-        players: player 0, who moves first, and player 1.
+        players: by player id; player 0 moves first, but in a handicap game.
         tell: takes a line or several about what happens.
         actions: the moves to start from.
 
@@ -55,6 +56,11 @@ def play_game(
     return played
 
 
+def first_mover(game: Game) -> int:
+    """Returns the id of the player who makes the first move."""
+    return int(game.to_play(game.initial_states(1))[0])
+
+
 def _choose(player: Player, played: Sequence[int], states: States) -> int | Forfeit:
     """Asks a player for its action in the only game [1] there is."""
     if isinstance(player, GameFollower):
@@ -83,9 +89,15 @@ def _take_back(
 
 
 def _result_text(game: Game, states: States, players: tuple[Player, Player]) -> str:
-    """Returns who won a finished game [1]."""
+    """Returns who won a finished game [1], and by how many points if it counts any."""
+    end = ", cut off by the cap on moves" if game.is_truncated(states)[0] else ""
     returns = game.returns(states)[0]
-    for player_id, player in enumerate(players):
-        if returns[player_id] > 0:
-            return f"result: {player.name} won, moving {('first', 'second')[player_id]}"
-    return "result: a draw"
+    if not returns.any():
+        return f"result: a draw{end}"
+    winner = int(returns.argmax())
+    points = ""
+    if isinstance(game, ScoredGame):
+        margin = abs(float(game.score(states)[0]))
+        points = f" by {margin:g} {'point' if margin == 1 else 'points'}"
+    order = "first" if winner == first_mover(game) else "second"
+    return f"result: {players[winner].name} won{points}, moving {order}{end}"

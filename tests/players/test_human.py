@@ -67,12 +67,12 @@ def test_hint_shows_the_advisors_moves():
     assert ["4", "75.0%", "+0.50", "40.0%"] in lines
     assert ["1", "0.0%", "-", "10.0%"] in lines
     heading = lines.index(["move", "visits", "value", "prior"])
-    legend = "visits = share of the search, value from your view, prior = network"
+    legend = "visits = share of the search, value from your view, prior = before the search"
     assert screen.splitlines()[heading - 1].endswith(legend)
 
 
 def test_hint_without_an_advisor_says_so():
-    assert "Nobody here gives hints; a network does." in ask("hint\n4\n")[1]
+    assert "Nobody here gives hints; networks and uct do." in ask("hint\n4\n")[1]
 
 
 def test_help_offers_hints_only_where_there_are_any():

@@ -96,8 +96,30 @@ def test_agrees_with_solved_endgames_of_connect_four():
 
 
 def test_refuses_a_game_that_is_too_large_and_says_what_else_there_is():
-    with pytest.raises(PlayerError, match=r"100000 positions of connect_four.*alphabeta:depth=6"):
+    with pytest.raises(PlayerError, match=r"100000 positions of connect_four.*uct:playouts"):
         MinimaxPlayer(CONNECT_FOUR, seed=0).choose_actions(CONNECT_FOUR.initial_states(1))
+
+
+@pytest.mark.parametrize("name", ["go_5x5", "go_9x9", "go_19x19"])
+def test_refuses_go_before_its_large_states_fill_the_memory(name, monkeypatch):
+    game = make_game(name)
+    step, num_bytes = game.step, []
+
+    def counting_step(states, actions):
+        num_bytes.append(len(states) * game.spec.state_dtype.itemsize)
+        return step(states, actions)
+
+    monkeypatch.setattr(game, "step", counting_step)
+    with pytest.raises(PlayerError, match=f"256 MB of positions of {name}.*uct:playouts"):
+        MinimaxPlayer(game, seed=0).choose_actions(game.initial_states(1))
+    assert 0 < max(num_bytes) <= 2**28
+
+
+def test_plays_go_where_it_is_small_enough():
+    # One point: suicide is forbidden, so both can only pass, and White wins by komi.
+    game = make_game("go_1x1")
+    scores = MinimaxPlayer(game, seed=0).action_scores(game.initial_states(1))
+    assert scores.tolist() == [[-WIN, 2 - WIN]]
 
 
 def test_the_limit_counts_unfinished_positions():

@@ -95,7 +95,7 @@ def test_an_opponent_that_gives_no_hints_is_named():
     human, screen = sit_down("hint\nq\n")
     with pytest.raises(HumanQuit):
         play_game(GAME, (human, make_player("random", game=GAME)), tell=lambda text: None)
-    assert "random gives no hints; a network does." in screen.getvalue()
+    assert "random gives no hints; networks and uct do." in screen.getvalue()
 
 
 def test_hints_come_from_an_opponent_that_can_explain_itself():
@@ -103,3 +103,24 @@ def test_hints_come_from_an_opponent_that_can_explain_itself():
     with pytest.raises(HumanQuit):
         play_game(GAME, (human, Scripted()), tell=lambda text: None)
     assert "+0.25" in screen.getvalue()
+
+
+def test_points_are_told_and_who_moves_first_in_a_handicap_game():
+    # Two black stones are all there is, so Black owns the 49 points; White moves first.
+    game = make_game("go_7x7:handicap=2,handicap_bonus=0,komi=0.5")
+    end = game.spec.pass_action
+    told = []
+    white = Scripted(end)
+    white.name = "white"
+    black = Scripted(end)
+    black.name = "black"
+    play_game(game, (black, white), tell=told.append)
+    assert told[:2] == ["white: pass", "black: pass"]
+    assert told[-1] == "result: black won by 48.5 points, moving second"
+
+
+def test_a_game_at_its_cap_on_moves_is_told_to_be_cut_off():
+    game = make_game("go_5x5:komi=24,max_moves=1")
+    told = []
+    play_game(game, (Scripted(12), Scripted()), tell=told.append)
+    assert told[-1] == "result: script won by 1 point, moving first, cut off by the cap on moves"
