@@ -23,6 +23,8 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing into $(VENV): about 1.6 GB (more with torch's CUDA build); the first time this takes minutes, without a word"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo "compiling the kernels of rules and searches once, so that no engine's first move has to wait"
+	@$(BIN)/alphago bench game=go_5x5 network=tiny actors=1 seconds=0.01 > /dev/null
 	@touch $@
 
 train: env
