@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from alphago.errors import FinishedGameError, check_config
+from alphago.errors import FinishedGameError, PlayerError, check_config
 from alphago.games.game import Game
 from alphago.games.notation import integer_actions, replay
 from alphago.players.game_follower import Forfeit, GameFollower, GameSoFar
@@ -100,6 +100,21 @@ class MatchInterruptedError(KeyboardInterrupt):
         self.partial = partial
 
 
+class MatchBrokenOffError(PlayerError):
+    """A player cannot play, or can no more: an engine that does not start again after a crash.
+
+    Attributes:
+        partial: as in `MatchInterruptedError`.
+    """
+
+    partial: MatchResult | None
+
+    def __init__(self, message: str, partial: MatchResult | None = None) -> None:
+        """Keeps the games."""
+        super().__init__(message)
+        self.partial = partial
+
+
 def play_match(
     game: Game,
     first: Player,
@@ -132,7 +147,7 @@ def play_match(
         FinishedGameError: if an opening ends its game.
         IllegalActionError: if an opening cannot be played, or a player that does not follow games
             chose an illegal action.
-        PlayerError: if a player that follows games cannot play at all.
+        MatchBrokenOffError: if a player cannot play, or can no more.
         MatchInterruptedError: on Ctrl-C.
     """
     most = 2 * len(openings)
@@ -159,9 +174,9 @@ def play_match(
             forfeited=in_play.forfeits,
         )
     except KeyboardInterrupt as interrupt:
-        finished = np.setdiff1d(np.arange(num_games), active).tolist()
-        partial = _result(in_play, finished, claims=NO_CLAIMS) if finished else None
-        raise MatchInterruptedError(partial) from interrupt
+        raise MatchInterruptedError(_partial_result(in_play, active)) from interrupt
+    except PlayerError as error:
+        raise MatchBrokenOffError(str(error), _partial_result(in_play, active)) from error
     return _result(in_play, range(num_games), claims=claims)
 
 
@@ -287,6 +302,12 @@ def _plies(in_play: _GamesInPlay) -> Iterator[npt.NDArray[np.int64]]:
             in_play.games[index].append(action)
         active = playing[~game.is_over(states[playing])]
         yield active
+
+
+def _partial_result(in_play: _GamesInPlay, unfinished: npt.NDArray[np.int64]) -> MatchResult | None:
+    """Returns the result of the games that have finished, None if there are none."""
+    finished = np.setdiff1d(np.arange(len(in_play.games)), unfinished).tolist()
+    return _result(in_play, finished, claims=NO_CLAIMS) if finished else None
 
 
 def _result(in_play: _GamesInPlay, indices: Sequence[int], *, claims: Claims) -> MatchResult:

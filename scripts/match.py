@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from scripts.arguments import Parser, parse_words, read_number, seed_from
+from scripts.arguments import CommandLineError, Parser, parse_words, read_number, seed_from
 from scripts.match_report import describe_match
 from scripts.players import make_players, refuse_people
 from scripts.progress_bar import progress_bar
@@ -37,13 +37,14 @@ class _Settings(NamedTuple):
 def main(argv: Sequence[str]) -> None:
     """Plays the match and prints its result."""
     arguments = _make_parser().parse(argv)
+    texts = (arguments.first, arguments.second)
+    _refuse_options(texts)
     values = parse_words(arguments.words, allowed=KEYS)
     settings = _read_settings(values)
-    texts = (arguments.first, arguments.second)
     refuse_people(texts)
     from alphago.players.engine import EngineSettings
     from eval.match_sgf import prepare_folder
-    from eval.matches import MatchInterruptedError
+    from eval.matches import MatchBrokenOffError, MatchInterruptedError
     from selfplay.cpus import usable_cpus
 
     num_processes = min(usable_cpus(), settings.num_games)
@@ -60,12 +61,14 @@ def main(argv: Sequence[str]) -> None:
 
     try:
         report(_play(game, players, settings))
-    except MatchInterruptedError as interrupted:
-        num_games = 0 if interrupted.partial is None else len(interrupted.partial.games)
-        say = f"interrupted: {num_games} of {settings.num_games} games had finished"
-        print(f"alphago match: {say}", file=sys.stderr)
-        if interrupted.partial is not None:
-            report(interrupted.partial)
+    except (MatchInterruptedError, MatchBrokenOffError) as stop:
+        num_games = 0 if stop.partial is None else len(stop.partial.games)
+        how = "interrupted" if isinstance(stop, MatchInterruptedError) else "broken off"
+        say = f"{how}: {num_games} of {settings.num_games} games had finished"
+        if num_games or how == "interrupted":
+            print(f"alphago match: {say}", file=sys.stderr)
+        if stop.partial is not None:
+            report(stop.partial)
         raise
 
 
@@ -142,6 +145,18 @@ def _read_settings(values: Mapping[str, str]) -> _Settings:
     )
 
 
+def _refuse_options(texts: Sequence[str]) -> None:
+    """Checks that no option stands where a player should.
+
+    Raises:
+        CommandLineError: if one does.
+    """
+    for text in texts:
+        key, equals, _ = text.partition("=")
+        if equals and key in KEYS:
+            raise CommandLineError(f"{text}: both players come before the options")
+
+
 def _make_parser() -> Parser:
     parser = Parser(
         "match",
@@ -151,7 +166,16 @@ def _make_parser() -> Parser:
             "\n"
             "gtp:COMMAND LINE is any program that plays Go by GTP, looked for on PATH and in\n"
             "/usr/games. Who crashes, plays an illegal move, refuses a legal one, gives no move\n"
-            "within `timeout` seconds or resigns has lost that game, and is shown to have done so."
+            "within `timeout` seconds or resigns has lost that game, and the report says so.\n"
+            "\n"
+            f"  games=N          number of games, even ({NUM_GAMES})\n"
+            f"  opening_plies=N  random moves that each opening consists of ({OPENING_PLIES})\n"
+            "  game=GAME        NAME[:key=value,...]; a run or checkpoint knows its own.\n"
+            "                   With a GTP program the cap on moves is high, unless GAME\n"
+            "                   says max_moves\n"
+            "  seed=N           of the openings and of the players' random choices (0)\n"
+            "  sgf=FOLDER       keeps every game of Go there as an SGF file\n"
+            f"  timeout=SECONDS  the most that a move of a GTP program may take ({TIMEOUT_S:g})"
         ),
         examples=(
             "alphago match runs/first:simulations=100 alphabeta:depth=6 games=40",
@@ -172,7 +196,7 @@ def _make_parser() -> Parser:
         nargs="*",
         default=[],
         metavar="key=value",
-        help="games, opening_plies, ...; sgf=FOLDER keeps every game of Go as an SGF file",
+        help="options, after both players",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser

@@ -71,6 +71,18 @@ def _describe_endings(result: "MatchResult") -> Iterator[str]:
             for game in score_differences(result)
         ]
     )
+    for player, name in enumerate((result.first, result.second)):
+        if _never_agrees(result, player):
+            yield (
+                f"  {name} never counts as we do: see whether its options tell it these rules"
+                " (GNU Go: --chinese-rules --capture-all-dead)"
+            )
+
+
+def _never_agrees(result: "MatchResult", player: int) -> bool:
+    """Whether a player has told final scores, and none of them was ours."""
+    tells = any(isinstance(ending.claims[player], float) for ending in result.endings)
+    return tells and not any(ending.agrees(player) for ending in result.endings)
 
 
 def _listed(lines: Sequence[str]) -> Iterator[str]:

@@ -15,9 +15,9 @@ def main(argv: Sequence[str]) -> None:
     parser = Parser(
         "play",
         description=(
-            "Play in the terminal against PLAYER: a run, a checkpoint, random, minimax, alphabeta,\n"
-            "uct, human, or gtp:COMMAND LINE, a program that plays Go. Type a move, or: hint (of\n"
-            "networks and uct), undo, help, quit."
+            "Play in the terminal against PLAYER: a run, a checkpoint, random, minimax,\n"
+            "alphabeta, uct, human, or gtp:COMMAND LINE, a program that plays Go. Type a move,\n"
+            "or: hint (of networks and uct), undo, help, quit."
         ),
         examples=(
             "alphago play runs/first:simulations=200",

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from alphago.players import Player
     from alphago.players.engine import EngineSettings
 
+# Of a game of Go with a GTP program: more moves than nearly all games have.
+_FEWEST_MOVES = 100
+_MOVES_PER_POINT = 4
+
 
 def make_players(
     texts: Sequence[str],
@@ -23,7 +27,9 @@ def make_players(
 
     Args:
         texts: the players, `KIND_OR_PATH[:key=value,...]`.
-        game_name: the game, `NAME[:key=value,...]`; None takes that of a run or checkpoint.
+        game_name: the game, `NAME[:key=value,...]`; None takes that of a run or checkpoint. Unless
+            it says `max_moves`, Go with a GTP program has room for any sensible game: GTP knows no
+            cap on moves, and the one that a run learns with is low.
         seed: of the first player's random choices; each further one takes the next number.
         other_name: the game if nothing else tells it, None if it is open.
         engines: how GTP programs are run; None for the defaults.
@@ -35,6 +41,7 @@ def make_players(
     """
     from alphago.games import GAME_NAMES, make_game
     from alphago.players import game_of_player, make_player
+    from alphago.players.text import is_engine
 
     found = game_name or next((name for name in map(game_of_player, texts) if name), None)
     found = found or other_name
@@ -44,11 +51,30 @@ def make_players(
             f" (game={GAME_NAMES[-1]})"
         )
     game = make_game(found)
+    if "max_moves" not in (game_name or "") and any(map(is_engine, texts)):
+        game = _with_room(game)
     players = [
         make_player(text, game=game, seed=seed + index, engines=engines)
         for index, text in enumerate(texts)
     ]
     return game, players
+
+
+def _with_room(game: "Game") -> "Game":
+    """Returns the same game, one of Go with a high cap on moves."""
+    from alphago.games.go import Go
+
+    if not isinstance(game, Go):
+        return game
+    room = _FEWEST_MOVES + _MOVES_PER_POINT * game.height * game.width
+    return Go(
+        height=game.height,
+        width=game.width,
+        rules=game.rules,
+        max_moves=max(game.spec.max_moves, room),
+        planes=game.planes,
+        handicap=game.handicap,
+    )
 
 
 def refuse_people(texts: Sequence[str]) -> None:

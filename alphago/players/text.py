@@ -105,6 +105,11 @@ def make_player(
     return AlphaBetaPlayer(game, depth=depth, seed=seed)
 
 
+def is_engine(text: str) -> bool:
+    """Tells whether a player's text is the command line of a GTP program."""
+    return text.startswith(ENGINE_PREFIX)
+
+
 def game_of_player(text: str) -> str | None:
     """Returns the name of the game that a player's run or checkpoint was made for.
 
@@ -133,7 +138,7 @@ def split_text(text: str) -> tuple[str, dict[str, str]]:
     Raises:
         PlayerError: if a key occurs twice.
     """
-    if text.startswith(ENGINE_PREFIX):
+    if is_engine(text):
         return ENGINE_PREFIX, {}
     subject, colon, tail = text.rpartition(":")
     if not colon or not _OPTIONS.fullmatch(tail) or os.path.exists(text):

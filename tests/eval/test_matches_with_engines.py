@@ -15,7 +15,13 @@ from alphago.games.notation import format_moves
 from alphago.players import make_player
 from alphago.players.engine import EngineSettings
 from eval.endings import check_scores, count_forfeits
-from eval.matches import match_summary, merge_matches, play_match, score_differences
+from eval.matches import (
+    MatchBrokenOffError,
+    match_summary,
+    merge_matches,
+    play_match,
+    score_differences,
+)
 from eval.openings import paired_openings
 
 FAKE = Path(__file__).parents[1] / "reference" / "fake_gtp_engine.py"
@@ -165,3 +171,28 @@ def test_parts_of_a_match_keep_their_endings(engine):
 def test_an_engine_that_cannot_play_at_all_ends_the_match(engine):
     with pytest.raises(PlayerError, match="no network file"):
         play(Passing(), engine("--flaw=crash-at-start"))
+
+
+def test_an_engine_that_cannot_be_started_again_leaves_the_games_that_had_finished(
+    engine, tmp_path
+):
+    # It is asked twice (in two games each) until games 1 and 3 are over, as in the game by hand. Then
+    # it crashes in game 2, and for game 4 it cannot be set up again.
+    once = f"--once={tmp_path / 'started'}"
+    program = engine("--flaw=crash:7", "--moves=C3", once, num_processes=1)
+    with pytest.raises(MatchBrokenOffError, match="unacceptable size") as caught:
+        play(Passing(), program)
+    partial = caught.value.partial
+    assert [format_moves(GO, actions) for actions in partial.games] == [
+        "A5 C3 pass pass",
+        "E5 C3 pass pass",
+    ]
+    assert partial.as_player_0 == (0, 0, 2)
+    assert partial.as_player_1 == (0, 0, 0)
+    assert [ending.score for ending in partial.endings] == [-7.5, -7.5]
+
+
+def test_an_engine_that_cannot_play_at_all_leaves_nothing(engine):
+    with pytest.raises(MatchBrokenOffError) as caught:
+        play(Passing(), engine("--flaw=crash-at-start"))
+    assert caught.value.partial is None

@@ -2,9 +2,10 @@
 order, where no stone has been put before, then it passes.
 
     python fake_gtp_engine.py [--flaw=NAME[:NUMBER]] [--moves=A1,B1] [--score=B+3.5]
-                              [--unknown=COMMAND,...] [--log=FILE]
+                              [--unknown=COMMAND,...] [--log=FILE] [--once=FILE]
 
 A flaw with a number shows from the genmove of that number on (from 1, counted in one process).
+With --once it plays only if the file does not exist, which it makes: later it refuses the size.
 """
 
 import argparse
@@ -116,11 +117,16 @@ class Engine:
 
 def main():
     parser = argparse.ArgumentParser()
-    for option in ("flaw", "moves", "score", "unknown", "log"):
+    for option in ("flaw", "moves", "score", "unknown", "log", "once"):
         parser.add_argument(f"--{option}", default="")
     engine = Engine(parser.parse_args())
     if engine.flaw == "crash-at-start":
         sys.exit("no network file")
+    if engine.options.once:
+        try:
+            open(engine.options.once, "x").close()
+        except FileExistsError:
+            engine.flaw = "size"
     if engine.flaw == "banner":
         print("Welcome to Fake!", flush=True)
     for line in sys.stdin:

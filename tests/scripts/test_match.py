@@ -5,12 +5,16 @@ import shlex
 import sys
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from alphago.games import make_game
 from alphago.games.notation import replay
+from alphago.players.random_player import RandomPlayer
 from alphago.protocols.colors import BLACK, WHITE
 from alphago.protocols.sgf import SgfGame, read_sgf
+from alphago.types import States
 from scripts.main import main
 
 FAKE = Path(__file__).parents[1] / "reference" / "fake_gtp_engine.py"
@@ -43,7 +47,7 @@ def test_results_in_the_files_are_those_of_the_table_by_colour(
     program = engine("--moves=C3,D2,B4,B2")
     words = ["random", program, "games=12", *GO_WORDS, f"sgf={folder}", "--json"]
     result = json.loads(run(capsys, *words)[0])
-    assert result["game"] == "go_5x5:komi=3"
+    assert result["game"] == "go_5x5:komi=3,max_moves=200"  # 100 and four for each point
     files = sorted(folder.iterdir())
     assert [file.name for file in files] == [f"{number:03}.sgf" for number in range(1, 13)]
     table = {"as_player_0": [0, 0, 0], "as_player_1": [0, 0, 0]}
@@ -78,6 +82,9 @@ def test_other_scores_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert lines[6] == "  final scores: 0 agreed, 2 not, 0 missing"
     assert lines[7].startswith("    game 1: ")
     assert lines[7].endswith(f" by our count, B+99 by {program}")
+    assert lines[9].startswith(f"  {program} never counts as we do: see whether its options")
+    assert lines[9].endswith("(GNU Go: --chinese-rules --capture-all-dead)")
+    assert len(lines) == 10
     (game,) = read_sgf(tmp_path / "001.sgf")
     assert game.nodes[0].comment == f"{program}: final score B+99"
 
@@ -109,6 +116,9 @@ def test_games_other_than_go_say_who_moves_first(capsys: pytest.CaptureFixture[s
         (["random", engine("--flaw=hang"), *GO_WORDS, "timeout=0"], "timeout: got '0', allowed:"),
         (["random", "random", "game=tic_tac_toe", "sgf=x"], "allowed: games of Go"),
         (["random", "random", "game=go_5x5", f"sgf={FAKE}"], "no folder for games"),
+        (["random", "games=2", "gtp:x y"], "games=2: both players come before the options"),
+        (["game=go_5x5", "random", "random"], "game=go_5x5: both players come before the options"),
+        (["minimax", "random", "game=go_5x5"], "positions of go_5x5 can follow"),
     ],
 )
 def test_wrong_words_are_one_line(
@@ -121,9 +131,62 @@ def test_wrong_words_are_one_line(
     assert expected in err
 
 
+def test_ctrl_c_keeps_the_games_that_have_finished(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose = RandomPlayer.choose_actions
+
+    def choose_until_one_is_left(player: RandomPlayer, states: States) -> npt.NDArray[np.int64]:
+        if len(states) == 1:
+            raise KeyboardInterrupt
+        return choose(player, states)
+
+    monkeypatch.setattr(RandomPlayer, "choose_actions", choose_until_one_is_left)
+    assert main(["match", "random", "random", *GO_WORDS, "games=8", f"sgf={tmp_path}"]) == 130
+    out, err = capsys.readouterr()
+    games = [read_sgf(path) for path in sorted(tmp_path.glob("*.sgf"))]
+    assert 1 <= len(games) <= 7
+    assert (
+        err.splitlines()[0] == f"alphago match: interrupted: {len(games)} of 8 games had finished"
+    )
+    assert f"  {len(games)} games, " in out
+    assert all([move.action for move in game.moves][-2:] == [25, 25] for (game,) in games)
+
+
 def test_a_folder_with_games_is_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "old.sgf").write_text("(;)")
     assert main(["match", "random", "random", "game=go_5x5", f"sgf={tmp_path}"]) == 2
     assert "holds old.sgf" in capsys.readouterr().err
+
+
+def test_an_engine_that_breaks_a_match_off_leaves_the_games_that_had_finished(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def always_pass(player: RandomPlayer, states: States) -> npt.NDArray[np.int64]:
+        return np.full(len(states), player.game.spec.pass_action)
+
+    monkeypatch.setattr(RandomPlayer, "choose_actions", always_pass)
+    monkeypatch.setattr("selfplay.cpus.usable_cpus", lambda: 1)  # one process
+    games = tmp_path / "games"
+    # With its sixth move it ends games 2 and 4; it crashes in game 1 and is started for game 3.
+    program = engine("--flaw=crash:7", "--moves=C3", f"--once={tmp_path / 'started'}")
+    words = ["random", program, "game=go_5x5", "games=4", "opening_plies=0"]
+    assert main(["match", *words, f"sgf={games}"]) == 2
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert lines[0] == "alphago match: broken off: 2 of 4 games had finished"
+    assert lines[1].startswith("alphago match: error: ")
+    assert "refuses 'boardsize 5'" in lines[1]
+    assert len(lines) == 2
+    assert out.splitlines()[2].split() == ["as", "White", "0", "won,", "0", "drawn,", "2", "lost"]
+    assert [read_sgf(file)[0].result for file in sorted(games.iterdir())] == ["B+17.5"] * 2
+
+
+def test_the_cap_on_moves_of_a_match_with_an_engine_is_the_one_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["random", engine(), "game=go_5x5:max_moves=6", "games=2", "--json"]
+    result = json.loads(run(capsys, *words)[0])
+    assert (result["game"], result["num_truncated"]) == ("go_5x5:max_moves=6", 2)
