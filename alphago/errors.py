@@ -76,7 +76,7 @@ class SgfError(AlphagoError):
 
 
 class TrainingError(AlphagoError):
-    """Learning cannot go on: the loss is not finite, or no self-play actor is left."""
+    """Learning cannot go on: the loss is not finite, no actor is left, or Ray does not start."""
 
 
 def check_config(key: str, got: object, condition: bool, allowed: str) -> None:

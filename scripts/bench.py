@@ -64,7 +64,7 @@ def measure(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str
         Numbers by name, ready for JSON; rates are per second.
     """
     from alphago.games import make_game
-    from scripts import measurements
+    from scripts import measurements, openspiel
 
     game = make_game(config.game.text)
     rules = measurements.measure_rules(game, seconds=seconds)
@@ -76,6 +76,7 @@ def measure(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str
         "game": config.game.text,
         "batch": config.selfplay.num_games,
         "rules": rules,
+        "openspiel": openspiel.remark(game) if openspiel.is_installed() else "not installed",
         "uct_playouts": uct,
         "network_evaluations": network,
         "selfplay_evaluations": selfplay.evaluations,
@@ -94,7 +95,7 @@ def measure(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str
 
 def describe(results: dict[str, object]) -> str:
     """Returns the results as a table."""
-    rows = [("measured", "per second", "share of the bare network"), *_rules_rows(results["rules"])]
+    rows = [("measured", "per second", "share of the bare network"), *_rules_rows(results)]
     for name, label in (
         ("uct_playouts", "UCT, playouts, one position at a time"),
         ("network_evaluations", f"bare network, evaluations in batches of {results['batch']}"),
@@ -116,19 +117,17 @@ def describe(results: dict[str, object]) -> str:
     return text
 
 
-def _rules_rows(rules: object) -> list[tuple[str, str, str]]:
+def _rules_rows(results: dict[str, object]) -> list[tuple[str, str, str]]:
     """Returns the table's rows about the rules."""
+    rules, remark = results["rules"], results["openspiel"]
     assert isinstance(rules, dict)
     rows = [
         ("random playouts as UCT plays them", f"{rules['playouts_per_s']:,.0f}", ""),
         ("random playouts, actions equally likely", f"{rules['uniform_playouts_per_s']:,.0f}", ""),
     ]
-    if "openspiel_playouts_per_s" in rules:
-        rows.append(
-            ("  the same, OpenSpiel (C++)", f"{rules['openspiel_playouts_per_s']:,.0f}", "")
-        )
-    else:
-        rows.append(("  the same, OpenSpiel: not installed, or another game", "-", ""))
+    theirs = rules.get("openspiel_playouts_per_s")
+    label = "  the same, OpenSpiel (C++)" + f": {remark}" * bool(remark)
+    rows.append((label, "-" if theirs is None else f"{theirs:,.0f}", ""))
     for name, label in (("legal_actions_us", "legal actions"), ("step_us", "steps")):
         microseconds = rules[name]
         rows.append((f"{label}, {microseconds:.2f} µs each", f"{1e6 / microseconds:,.0f}", ""))

@@ -12,6 +12,7 @@ from alphago.games.go import Go
 
 ROLLOUTS = 64  # per call into C++
 _SAME_NAMES = ("tic_tac_toe", "connect_four")
+_LARGEST_BOARD = 19
 
 
 def is_installed() -> bool:
@@ -20,14 +21,38 @@ def is_installed() -> bool:
 
 
 def openspiel_name(game: Game) -> str | None:
-    """Returns what OpenSpiel calls a game; None if it has none like it.
-
-    Its Go has square boards, area scoring and superko; the cap of moves is made the same.
-    """
-    if isinstance(game, Go) and game.height == game.width:
+    """Returns what OpenSpiel calls a game, made with the same cap on moves; None if it has none."""
+    if isinstance(game, Go) and not _differences(game):
         size, cap = game.height, game.spec.max_moves
         return f"go(board_size={size},komi={game.rules.komi},max_game_length={cap})"
     return game.spec.name if game.spec.name in _SAME_NAMES else None
+
+
+def remark(game: Game) -> str:
+    """Returns how a game of OpenSpiel's differs from ours, or why it has none; "" if it is alike.
+
+    Its Go forbids suicide and to take back in a ko, counts area, and knows no other rules. A board
+    that occurred before ends its game; ours forbids the move, which is rare in random games.
+    """
+    if not isinstance(game, Go):
+        return "" if game.spec.name in _SAME_NAMES else "it does not have this game"
+    differences = _differences(game)
+    if differences:
+        return f"its Go does not have {', '.join(differences)}"
+    return "a repeated board ends its games, and is forbidden in ours"
+
+
+def _differences(game: Go) -> list[str]:
+    """Returns what there is of a game of Go that OpenSpiel's does not have."""
+    rules, size = game.rules, f"boards of {game.width}x{game.height}"
+    found = {
+        size: game.height != game.width or game.height > _LARGEST_BOARD,
+        f"ko={rules.ko}": rules.ko != "positional",
+        "suicide": rules.suicide,
+        f"scoring={rules.scoring}": rules.scoring != "area",
+        "our handicap": game.handicap > 0,
+    }
+    return [difference for difference, is_there in found.items() if is_there]
 
 
 class OpenSpielPlayouts:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from alphago.errors import TrainingError
 from scripts.arguments import CommandLineError
 
 # A Unix socket's path may have 107 bytes, and Ray adds up to 60 of its own.
@@ -32,6 +33,7 @@ def ray_session(*, num_actors: int) -> Iterator[None]:
 
     Raises:
         CommandLineError: if no folder is short enough for Ray's sockets.
+        TrainingError: if Ray does not start.
     """
     os.environ |= ENVIRONMENT
     # Ray would write a token into the home folder for good; this one ends with the process.
@@ -50,19 +52,30 @@ def ray_session(*, num_actors: int) -> Iterator[None]:
     with (folder / LOCK_FILE).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # dropped with the process, however it ends
         try:
-            ray.init(
-                address="local",
-                num_cpus=num_actors,
-                object_store_memory=OBJECT_STORE_BYTES,
-                include_dashboard=False,
-                logging_level=logging.WARNING,
-                log_to_driver=False,
-                _temp_dir=str(folder),
-            )
+            _start_ray(folder, num_actors=num_actors)
             yield
         finally:
             ray.shutdown()
             shutil.rmtree(folder, ignore_errors=True)  # daemons may still be writing their logs
+
+
+def _start_ray(folder: Path, *, num_actors: int) -> None:
+    """Starts Ray with its files in a folder."""
+    import ray
+
+    try:
+        ray.init(
+            address="local",
+            num_cpus=num_actors,
+            object_store_memory=OBJECT_STORE_BYTES,
+            include_dashboard=False,
+            logging_level=logging.WARNING,
+            log_to_driver=False,
+            _temp_dir=str(folder),
+        )
+    # A machine that is too busy or too small is told by a bare Exception, a RuntimeError or others.
+    except Exception as error:
+        raise TrainingError(f"Ray does not start: {error}") from error
 
 
 def remove_leftovers(parent: Path) -> None:

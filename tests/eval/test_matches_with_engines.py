@@ -176,8 +176,8 @@ def test_an_engine_that_cannot_play_at_all_ends_the_match(engine):
 def test_an_engine_that_cannot_be_started_again_leaves_the_games_that_had_finished(
     engine, tmp_path
 ):
-    # It is asked twice (in two games each) until games 1 and 3 are over, as in the game by hand. Then
-    # it crashes in game 2, and for game 4 it cannot be set up again.
+    # Games 1 and 3 are over, as in the game by hand, after its sixth move. Then it crashes in game
+    # 2, and for game 4 it cannot be set up again.
     once = f"--once={tmp_path / 'started'}"
     program = engine("--flaw=crash:7", "--moves=C3", once, num_processes=1)
     with pytest.raises(MatchBrokenOffError, match="unacceptable size") as caught:

@@ -82,3 +82,39 @@ def test_free_evaluator_knows_nothing() -> None:
     assert evaluation.prior_logits.shape == (3, 9)
     assert not evaluation.prior_logits.any()
     assert not evaluation.value.any()
+
+
+def test_openspiel_plays_go_of_its_own_rules_up_to_the_same_cap() -> None:
+    game = make_game("go_9x9:komi=5.5,max_moves=130")
+    assert openspiel.openspiel_name(game) == "go(board_size=9,komi=5.5,max_game_length=130)"
+    assert openspiel.remark(game) == "a repeated board ends its games, and is forbidden in ours"
+    assert openspiel.openspiel_name(make_game("connect_four")) == "connect_four"
+    assert openspiel.remark(make_game("connect_four")) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("go_9x7", "boards of 9x7"),
+        ("go_25x25", "boards of 25x25"),
+        ("go_9x9:rules=aga", "ko=situational"),
+        ("go_9x9:rules=japanese", "ko=simple, scoring=territory"),
+        ("go_9x9:rules=tromp_taylor", "suicide"),
+        ("go_9x9:handicap=2", "our handicap"),
+    ],
+)
+def test_go_that_openspiel_does_not_have_is_told(text: str, expected: str) -> None:
+    game = make_game(text)
+    assert openspiel.openspiel_name(game) is None
+    assert openspiel.remark(game) == f"its Go does not have {expected}"
+
+
+def test_the_bench_says_what_is_different_about_openspiel(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openspiel, "is_installed", lambda: True)
+    words = [*QUICK[1:], "game=go_5x5", "game.name=go_3x2", "network.heads=pooled"]
+    assert main(["bench", *words]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "OpenSpiel" in line]
+    assert "its Go does not have boards of 3x2" in line
+    assert line.split()[-1] == "-"

@@ -66,6 +66,21 @@ def test_whole_game_ends_with_its_result(
     assert out.splitlines()[-1] == "result: you won, moving first"
 
 
+def test_the_first_move_is_whites_in_a_handicap_game_and_rules_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["random", "game=go_7x7:handicap=2,rules=japanese"]
+    out = play(words, "pass\nq\n", monkeypatch, capsys)
+    lines = out.splitlines()
+    assert lines[0] == "go_7x7:rules=japanese,handicap=2, you move first, against random"
+    assert lines[1].split() == list("ABCDEFG")  # the board, before anybody has moved
+    assert "White (O) to play" in out.partition("Your move")[0]
+    out = play([*words, "side=second"], "q\n", monkeypatch, capsys)
+    assert out.splitlines()[0].endswith(", you move second, against random")
+    assert out.splitlines()[1].startswith("random: ")
+    assert "Black (X) to play" in out.partition("Your move")[0]
+
+
 def test_same_seed_same_game(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

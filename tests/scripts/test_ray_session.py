@@ -8,6 +8,7 @@ import pytest
 import ray
 from ray._private import worker
 
+from alphago.errors import TrainingError
 from scripts import ray_session as module
 from scripts.arguments import CommandLineError
 from scripts.ray_session import LOCK_FILE, ray_session, remove_leftovers
@@ -46,6 +47,22 @@ def test_folder_that_is_too_long_for_sockets_is_refused_before_ray_starts(
     with pytest.raises(CommandLineError, match="sockets"), ray_session(num_actors=1):
         pass
     assert not ray.is_initialized()
+
+
+def test_ray_that_does_not_start_is_an_error_of_one_line_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def time_out(**settings: object) -> None:
+        raise Exception("The current node timed out during startup.")
+
+    folder = tmp_path / "ray"
+    folder.mkdir()
+    monkeypatch.setattr(module, "_short_folder", lambda: folder)
+    monkeypatch.setattr(ray, "init", time_out)
+    expected = "Ray does not start: The current node timed out during startup."
+    with pytest.raises(TrainingError, match=expected), ray_session(num_actors=1):
+        pytest.fail("nothing runs without Ray")
+    assert not folder.exists()
 
 
 def test_only_folders_of_killed_sessions_are_removed(tmp_path: Path) -> None:
