@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -153,7 +154,7 @@ def _refuse_options(texts: Sequence[str]) -> None:
     """
     for text in texts:
         key, equals, _ = text.partition("=")
-        if equals and key in KEYS:
+        if equals and key.isidentifier() and not os.path.exists(text):
             raise CommandLineError(f"{text}: both players come before the options")
 
 

@@ -116,6 +116,7 @@ def test_games_other_than_go_say_who_moves_first(capsys: pytest.CaptureFixture[s
         (["random", engine("--flaw=hang"), *GO_WORDS, "timeout=0"], "timeout: got '0', allowed:"),
         (["random", "random", "game=tic_tac_toe", "sgf=x"], "allowed: games of Go"),
         (["random", "random", "game=go_5x5", f"sgf={FAKE}"], "no folder for games"),
+        (["random", "gams=2", "gtp:x y"], "gams=2: both players come before the options"),
         (["random", "games=2", "gtp:x y"], "games=2: both players come before the options"),
         (["game=go_5x5", "random", "random"], "game=go_5x5: both players come before the options"),
         (["minimax", "random", "game=go_5x5"], "positions of go_5x5 can follow"),
