@@ -52,7 +52,7 @@ class GameRecord:
         target_offsets: int32 [T + 1], move t has the entries target_offsets[t] to [t + 1].
         root_values: float32 [T], what the search found, view of the player to move; 0 without one.
         is_target: bool [T], whether the position before the move is learnt from.
-        returns: float32 [P], the result by player id; that of a truncated game may be a draw.
+        returns: float32 [P], the result by player id; of truncated games that of the position.
         truncated: whether the game was stopped before its end.
     """
 
