@@ -77,8 +77,12 @@ def parse_override(text: str) -> Override:
     Raises:
         CommandLineError: if it cannot be read, or names no option or group.
     """
-    key, equals, _ = text.partition("=")
+    key, equals, value = text.partition("=")
     _check_form(text, key=key, has_value=bool(equals))
+    name, colon, options = value.partition(":")
+    if key == "game" and colon:
+        separate = " ".join(f"game.{option}" for option in options.split(","))
+        raise CommandLineError(f"{text}: in a run's configuration this is game={name} {separate}")
     try:
         override = OverridesParser.create().parse_override(_quote_text(text))
     except HydraException:
@@ -133,6 +137,8 @@ def check_group_option(override: Override) -> None:
     if value not in options:
         given = str(override.input_line).partition("=")[2]
         near = hint(given, options)
+        if group == "game" and given.startswith("go_"):
+            near += f"; other boards: game=go_9x9 game.name={given}"
         raise CommandLineError(f"{group}: got {given!r}{near}; allowed: {', '.join(options)}")
 
 

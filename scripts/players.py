@@ -37,13 +37,13 @@ def make_players(
     Raises:
         PlayerError: if a player cannot be made or plays another game.
         UnknownGameError: if the game is not registered.
-        CommandLineError: if nothing tells the game.
+        CommandLineError: if nothing tells the game, or runs of different games do.
     """
     from alphago.games import GAME_NAMES, make_game
     from alphago.players import game_of_player, make_player
     from alphago.players.text import is_engine
 
-    found = game_name or next((name for name in map(game_of_player, texts) if name), None)
+    found = game_name or _common_game([name for name in map(game_of_player, texts) if name])
     found = found or other_name
     if found is None:
         raise CommandLineError(
@@ -58,6 +58,18 @@ def make_players(
         for index, text in enumerate(texts)
     ]
     return game, players
+
+
+def _common_game(names: Sequence[str]) -> str | None:
+    """Returns the game that all runs and checkpoints were trained for, None if there are none.
+
+    Raises:
+        CommandLineError: if they were trained for different ones.
+    """
+    if len(set(names)) > 1:
+        listed = " and ".join(dict.fromkeys(names))
+        raise CommandLineError(f"which game? the players were trained for {listed}; write game=...")
+    return names[0] if names else None
 
 
 def _with_room(game: "Game") -> "Game":

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from scripts.arguments import CommandLineError
 from scripts.composition import compose_config, to_run_config
 from scripts.main import main
 from scripts.overrides import expand
@@ -80,3 +81,15 @@ def test_cfg_job_of_a_multirun_prints_every_job(capsys: pytest.CaptureFixture[st
     assert main(["train", "-m", "--cfg", "job", "seed=5,6"]) == 0
     documents = yaml.safe_load_all(capsys.readouterr().out)
     assert [document["seed"] for document in documents] == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("game=go_5x5:komi=6.5,ko=simple", "game=go_5x5 game.komi=6.5 game.ko=simple"),
+        ("game=go_11x7", "other boards: game=go_9x9 game.name=go_11x7"),
+    ],
+)
+def test_games_written_as_elsewhere_are_told_how_a_run_writes_them(word: str, message: str) -> None:
+    with pytest.raises(CommandLineError, match=message):
+        expand([word], multirun=False)

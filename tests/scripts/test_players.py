@@ -175,3 +175,15 @@ def test_shipped_suite_has_593_decisive_positions(capsys: pytest.CaptureFixture[
     assert result["choice"]["num_positions"] == 593
     assert 0.25 < result["choice"]["share"] < 0.45  # a random player keeps the value in 35 %
     assert result["raw_policy"] is None
+
+
+def test_runs_of_different_games_are_asked_which_one_to_play(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games = {"first": "go_5x5", "second": "go_9x9", "third": "go_9x9"}
+    monkeypatch.setattr("alphago.players.game_of_player", games.__getitem__)
+    assert main(["match", "first", "second", "games=2"]) == 2
+    error = capsys.readouterr().err
+    assert "go_5x5 and go_9x9; write game=" in error
+    assert main(["match", "second", "third", "games=2"]) == 2
+    assert "which game" not in capsys.readouterr().err  # they agree; the folders do not exist
