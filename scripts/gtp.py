@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import logging
 import os
+import select
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,8 +42,10 @@ def main(argv: Sequence[str]) -> None:
     values = parse_words(arguments.words, allowed=KEYS)
     options = _read_options(values)
     refuse_people([arguments.player])
-    with _logging(values.get("log")), _own_output() as write:
-        serve_player(arguments.player, values, options, write=write)
+    if sys.stdout is None:  # the next file to be opened would take its place
+        raise CommandLineError("standard output is closed")
+    with _logging(values.get("log")), _own_output() as output:
+        serve_player(arguments.player, values, options, output=output)
 
 
 def _make_parser() -> Parser:
@@ -106,6 +109,28 @@ def _read_switch(values: Mapping[str, str], key: str, *, default: bool) -> bool:
     return SWITCHES[values[key]]
 
 
+class _LogFile(logging.FileHandler):
+    """A file for the session; one that cannot be written ends the program."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the base's name
+        """Raises what kept a record from being written.
+
+        Raises:
+            CommandLineError: if the disk is full, for example.
+        """
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            super().handleError(record)
+            return
+        with contextlib.suppress(OSError):  # it would try again to write what is left
+            self.close()
+        raise _unwritable(f"log: {self.baseFilename}", error) from error
+
+
+def _unwritable(what: str, error: OSError) -> CommandLineError:
+    return CommandLineError(f"{what}: cannot be written ({error.strerror})")
+
+
 @contextlib.contextmanager
 def _logging(path: str | None) -> Iterator[None]:
     """Sends warnings to standard error, and everything to a file if one is named.
@@ -117,9 +142,9 @@ def _logging(path: str | None) -> Iterator[None]:
     handlers[0].setLevel(logging.WARNING)
     if path is not None:
         try:
-            handlers.append(logging.FileHandler(path, encoding="utf-8", errors="backslashreplace"))
+            handlers.append(_LogFile(path, encoding="utf-8", errors="backslashreplace"))
         except OSError as error:
-            raise CommandLineError(f"log: {path}: cannot be written ({error.strerror})") from error
+            raise _unwritable(f"log: {path}", error) from error
     root, level = logging.getLogger(), logging.getLogger().level
     for handler in handlers:
         handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
@@ -134,26 +159,50 @@ def _logging(path: str | None) -> Iterator[None]:
             handler.close()
 
 
+class Output:
+    """The real standard output, where GTP goes."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Keeps an open file descriptor."""
+        self._descriptor = descriptor
+        self._poll = select.poll()
+        self._poll.register(descriptor, 0)  # errors are told without asking for them
+
+    def write(self, text: str) -> None:
+        """Writes a text at once.
+
+        Raises:
+            BrokenPipeError: if nobody reads it.
+            CommandLineError: if it cannot be written.
+        """
+        data = text.encode("utf-8", "surrogateescape")
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _unwritable("standard output", error) from error
+
+    def is_read(self) -> bool:
+        """Returns whether somebody may still read: the other end of a pipe is open."""
+        return not any(event & (select.POLLERR | select.POLLHUP) for _, event in self._poll.poll(0))
+
+
 @contextlib.contextmanager
-def _own_output() -> Iterator[Callable[[str], None]]:
+def _own_output() -> Iterator[Output]:
     """Keeps standard output for GTP alone: what others write there goes to standard error.
 
     The file descriptor itself is turned round, since libraries written in C print as well.
 
     Yields:
-        What writes a text to the real standard output at once.
+        The real standard output.
     """
     sys.stdout.flush()
     output = os.dup(1)
     os.dup2(2, 1)
-
-    def write(text: str) -> None:
-        data = text.encode("utf-8", "surrogateescape")
-        while data:
-            data = data[os.write(output, data) :]
-
     try:
-        yield write
+        yield Output(output)
     finally:
         sys.stdout.flush()
         os.dup2(output, 1)
@@ -165,7 +214,7 @@ def serve_player(
     values: Mapping[str, str],
     options: "EngineOptions",
     *,
-    write: Callable[[str], None],
+    output: Output,
 ) -> None:
     """Makes player and board, and answers the input.
 
@@ -173,7 +222,7 @@ def serve_player(
         text: the player.
         values: the `key=value` words.
         options: how the engine plays.
-        write: writes a piece of a response at once.
+        output: where the responses go.
 
     Raises:
         AlphagoError: if there is no such player or game.
@@ -190,12 +239,13 @@ def serve_player(
     board = GtpBoard(height=start.height, width=start.width, rules=start.rules)
     thinkers = Thinkers(lambda game: make_player(text, game=game, seed=seed))
     thinkers.check(board.game)
-    lines = InputLines(functools.partial(os.read, 0))
+    lines = InputLines(functools.partial(os.read, 0), is_read=output.is_read)
     session = GtpSession(
         board, thinkers, options=options, watch=lines, now=time.monotonic, name=text
     )
     print(f"alphago gtp: {text} on {board.game.spec.name}, no noise", file=sys.stderr, flush=True)
-    serve(GtpEngine(session, version=importlib.metadata.version(DISTRIBUTION)), lines, write=write)
+    engine = GtpEngine(session, version=importlib.metadata.version(DISTRIBUTION))
+    serve(engine, lines, write=output.write)
 
 
 def _starting_game(text: str, values: Mapping[str, str]) -> "Go":
@@ -216,7 +266,8 @@ def _starting_game(text: str, values: Mapping[str, str]) -> "Go":
     rules = parse_rules({"rules": values["rules"]}) if "rules" in values else game.rules
     if "komi" in values:
         rules = dataclasses.replace(rules, komi=parse_rules({"komi": values["komi"]}).komi)
-    return game.with_rules(rules)
+    # No negative zero, which get_komi would tell.
+    return game.with_rules(dataclasses.replace(rules, komi=rules.komi + 0.0))
 
 
 def _check_told(game: "Go", text: str) -> None:

@@ -169,7 +169,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr("scripts.bench.describe", lambda results: "")
     monkeypatch.setattr(
         "scripts.gtp.serve_player",
-        lambda text, values, options, *, write: check_player(text, game_name=values.get("game")),
+        lambda text, values, options, *, output: check_player(text, game_name=values.get("game")),
     )
     return done
 

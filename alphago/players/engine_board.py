@@ -188,11 +188,14 @@ class EngineBoard:
 
 
 def _read_score(answer: str) -> float | str:
-    """Reads "B+3.5", "W+12" or "0"; other texts, such as "?", come back in a sentence."""
+    """Reads "B+3.5", "W+12" or "0"; other texts, such as "?", come back in a sentence.
+
+    So does a number with more digits than any score has, which may be infinite as a float.
+    """
     text = answer.strip().upper()
     if text in ("0", "DRAW", "JIGO"):
         return 0.0
-    match = re.fullmatch(r"([BW])\+([0-9]+(?:\.[0-9]*)?)", text)
+    match = re.fullmatch(r"([BW])\+([0-9]{1,9}(?:\.[0-9]{0,9})?)", text)
     if match is None:
         return f"final_score answered {answer[:40]!r}"
     return float(match[2]) if match[1] == "B" else -float(match[2])

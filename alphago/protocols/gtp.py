@@ -23,6 +23,10 @@ UNKNOWN_COMMAND = "unknown command"
 ILLEGAL_MOVE = "illegal move"
 INVALID_VERTEX = "invalid color or coordinate"
 
+# Of a reason: what controllers sent is told back, and may be of any length.
+_LONGEST_WORD = 60
+_LONGEST_REASON = 400
+
 _DROPPED = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # control characters but the tab
 _LINE = re.compile(r"(?:(?P<id>[0-9]+)(?: +|$))?(?P<name>[^ ]*) *(?P<rest>.*)")
 
@@ -76,8 +80,17 @@ def format_success(command_id: str, text: str = "") -> str:
 
 
 def format_failure(command_id: str, reason: str) -> str:
-    """Returns the response of a refused command, always one line."""
-    return f"?{command_id} {' '.join(reason.split())}\n\n"
+    """Returns the response of a refused command, always one line, long texts cut short."""
+    text = " ".join(_shortened(word, _LONGEST_WORD) for word in reason.split())
+    return f"?{command_id} {_shortened(text, _LONGEST_REASON)}\n\n"
+
+
+def _shortened(text: str, longest: int) -> str:
+    """Returns a text of at most so many characters, the middle left out: ends of paths tell."""
+    if len(text) <= longest:
+        return text
+    head, tail = longest // 2, longest - longest // 2 - len("...")
+    return f"{text[:head]}...{text[-tail:]}"
 
 
 def check_arguments(command: Command, *, usage: str, at_least: int, at_most: int) -> None:

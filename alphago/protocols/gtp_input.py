@@ -1,7 +1,7 @@
 """The lines that a controller sends, read by a thread, so that thinking can look out for more.
 
-A search wants to know whether there is a word at all (an analysis ends then), and whether the next
-thing is the end of the session: `quit`, or the end of the input.
+A search wants to know whether there is a word at all (an analysis ends then), and whether the
+session is about to end: `quit` was sent, the input has ended, or nobody reads the answers.
 """
 
 import threading
@@ -22,7 +22,7 @@ class InputWatch(Protocol):
         ...
 
     def is_ending(self) -> bool:
-        """Returns whether the next command is `quit`, or there is none and the input has ended."""
+        """Returns whether the session ends after the lines there are, or nobody reads answers."""
         ...
 
     def wait(self, seconds: float | None) -> bool:
@@ -33,15 +33,20 @@ class InputWatch(Protocol):
 class InputLines:
     """Lines of a stream, in order. An `InputWatch`."""
 
-    def __init__(self, read: Callable[[int], bytes]) -> None:
+    def __init__(
+        self, read: Callable[[int], bytes], *, is_read: Callable[[], bool] | None = None
+    ) -> None:
         """Starts to read.
 
         Args:
             read: returns at most so many bytes, as soon as there are any, and none at the end.
+            is_read: tells whether somebody may still read the answers; None for always.
         """
         self._read = read
+        self._is_read = is_read
         self._lines: deque[str] = deque()
         self._has_ended = False
+        self._is_ending = False
         self._changed = threading.Condition()
         # A daemon: nothing has to wait for a reader that is blocked when the program ends.
         threading.Thread(target=self._read_all, name="gtp-input", daemon=True).start()
@@ -52,12 +57,7 @@ class InputLines:
 
     def is_ending(self) -> bool:
         """See `InputWatch`."""
-        with self._changed:
-            for line in self._lines:
-                command = parse_command(line)
-                if command is not None:
-                    return command.name == "quit"
-            return self._has_ended
+        return self._is_ending or (self._is_read is not None and not self._is_read())
 
     def wait(self, seconds: float | None) -> bool:
         """See `InputWatch`."""
@@ -77,7 +77,7 @@ class InputLines:
             self._add(lines)
         self._add([rest] if rest else [])
         with self._changed:
-            self._has_ended = True
+            self._has_ended = self._is_ending = True
             self._changed.notify_all()
 
     def _read_chunk(self) -> bytes:
@@ -89,6 +89,14 @@ class InputLines:
     def _add(self, lines: list[bytes]) -> None:
         # Names of files need not be UTF-8, and have to come out as they went in.
         texts = [line.decode("utf-8", "surrogateescape") for line in lines]
+        # Settled here, once for each line: a search asks after every simulation.
+        has_quit = any(map(_is_quit, texts))
         with self._changed:
             self._lines.extend(texts)
+            self._is_ending = self._is_ending or has_quit
             self._changed.notify_all()
+
+
+def _is_quit(line: str) -> bool:
+    command = parse_command(line)
+    return command is not None and command.name == "quit"

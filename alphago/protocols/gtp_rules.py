@@ -118,7 +118,7 @@ def _number(key: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise GtpError(f"rules: {key}: got {value!r}, allowed: a number")
     try:
-        return float(value)
+        return float(value) + 0.0  # no negative zero
     except OverflowError as error:  # an integer of hundreds of digits
         raise GtpError(f"rules: {key}: the number is too large") from error
 

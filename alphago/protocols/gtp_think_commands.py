@@ -141,8 +141,14 @@ class ThinkCommands:
         writer = _LineWriter(session, request, is_lz=is_lz)
         thinker = session.thinkers.of(session.board.game)
         if isinstance(thinker, PlayerThinker):
-            looks = itertools.count(1)
-            thinker.set_stop(lambda: next(looks) >= _FEWEST_PLAYOUTS and session.watch.is_waiting())
+            if request.restrictions and thinker.can_report:
+                raise GtpError("avoid and allow need a player with a network")
+            looks, watch = itertools.count(1), session.watch
+            thinker.set_stop(
+                lambda: (
+                    next(looks) >= _FEWEST_PLAYOUTS and (watch.is_waiting() or watch.is_ending())
+                )
+            )
             yield writer.line(_report_of(thinker, session, writer.color))
             session.watch.wait(None)
             return

@@ -64,7 +64,7 @@ def read_float(text: str, *, what: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise GtpError(f"{SYNTAX_ERROR}: {what}: got {text!r}, allowed: a number")
-    return number
+    return number + 0.0  # no negative zero
 
 
 def read_switch(text: str, *, what: str) -> bool:

@@ -205,6 +205,8 @@ def test_a_program_that_fails_later_at_its_start_forfeits(engine, tmp_path):
         (["--score=W+12"], -12.0),
         (["--score=w+0.5"], -0.5),
         (["--score=0"], 0.0),
+        (["--score=B+123456789.5"], 123456789.5),
+        (["--score=W+1" + 400 * "0"], f"final_score answered {'W+1' + 37 * '0'!r}"),
         (["--score=?"], "final_score answered '?'"),
         ([], "final_score refused: 'cannot score'"),
     ],

@@ -48,6 +48,18 @@ def test_responses_are_framed() -> None:
     assert format_failure("4", "no\nsuch  thing") == "?4 no such thing\n\n"
 
 
+def test_refusals_tell_back_no_more_than_the_ends_of_what_is_long() -> None:
+    assert format_failure("", "got " + 60 * "x") == "? got " + 60 * "x" + "\n\n"
+    expected = "? got " + 30 * "a" + "..." + 27 * "b" + " here\n\n"
+    assert format_failure("", "got " + 999 * "a" + 999 * "b" + " here") == expected
+    assert len(format_failure("", 9999 * "a ")) == 400 + len("? \n\n")
+    gtp = Gtp()
+    long = 100_000 * "9"
+    for line in ("komi", "kata-set-rules", "kgs-rules", "lz-analyze b", "kata-set-rule ko",
+                 "time_settings 1 1", "final_status_list", "loadsgf", "boardsize"):  # fmt: skip
+        assert len(gtp.refusal(f"{line} {long}")) < 200, line
+
+
 def test_reported_session_has_the_reported_answers() -> None:
     lines = [
         "1 protocol_version",

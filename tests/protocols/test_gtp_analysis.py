@@ -252,6 +252,22 @@ def test_player_without_a_tree_tells_what_it_found() -> None:
     assert last.startswith("play ")
 
 
+def test_player_without_a_tree_refuses_to_leave_moves_out() -> None:
+    gtp = Gtp("uct:playouts=50", size=(5, 5))
+    for words in ("avoid b A1 1", "allow b A1,B1 1"):
+        for command in ("lz-analyze", "kata-analyze", "analyze"):
+            expected = "avoid and allow need a player with a network"
+            assert gtp.refusal(f"{command} b {words}") == expected
+    assert Gtp().refusal("lz-analyze b avoid b A1 1") == "this player cannot analyse"
+
+
+def test_uct_analysis_ends_when_nobody_reads_it() -> None:
+    gtp = Gtp("uct:playouts=100000", size=(5, 5))
+    gtp.watch.looks_until_word, gtp.watch.looks_until_end = None, 50
+    (line,) = lines_of(gtp.raw("lz-analyze b"))
+    assert sum(int(info["visits"]) for info in infos(line, LZ_MOVE)) < 1000
+
+
 def test_finished_game_can_be_analysed() -> None:
     gtp = Gtp(network(), size=(5, 5))
     gtp.play("b pass", "w pass")

@@ -38,18 +38,40 @@ def test_what_is_waiting_and_whether_it_is_the_end() -> None:
     feed(b"\n")
     assert lines.wait(60)
     assert lines.is_waiting() and not lines.is_ending()  # a bare newline is a word
-    feed(b"# note\n 7 quit\n")
-    assert [lines.next(), lines.next()] == ["", "# note"]
-    assert lines.wait(60) and lines.is_ending()
-    lines.next()
-    feed(b"name\nquit\n")
-    lines.wait(60)
-    assert not lines.is_ending()  # there is a command before it
-    lines.next()
+    feed(b"# quit\nname quit\n")
+    assert [lines.next() for _ in range(3)] == ["", "# quit", "name quit"]
+    assert not lines.is_ending()
+    feed(b"name\n 7 quit\n")
+    assert lines.wait(60) and lines.is_ending()  # whatever comes before it
+    assert [lines.next(), lines.next()] == ["name", " 7 quit"]
     feed(b"")
-    assert lines.next() == "quit"
-    assert lines.wait(60) and lines.is_ending()
     assert lines.next() is None
+
+
+def test_end_of_the_input_is_the_end_though_lines_are_left() -> None:
+    lines, feed = reader()
+    feed(b"name\nna")
+    assert lines.wait(60) and not lines.is_ending()
+    feed(b"")
+    assert [lines.next(), lines.next(), lines.next()] == ["name", "na", None]
+    assert lines.is_ending()
+    lines, feed = reader()
+    for piece in (b"na", b""):
+        feed(piece)
+    assert lines.wait(60)
+    while lines.is_waiting() and not lines.is_ending():  # "na" is there just before the end
+        pass
+    assert lines.is_ending() and lines.next() == "na"
+
+
+def test_reader_of_the_answers_that_goes_away_is_the_end() -> None:
+    readers = [True]
+    pieces: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    lines = InputLines(lambda size: pieces.get(), is_read=lambda: readers[0])
+    assert not lines.is_ending()
+    readers[0] = False
+    assert lines.is_ending() and not lines.is_waiting()
+    pieces.put(b"")
 
 
 def test_reader_that_fails_is_the_end() -> None:

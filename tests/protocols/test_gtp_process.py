@@ -177,6 +177,67 @@ def test_search_of_many_simulations_ends_with_the_session(end: str) -> None:
         assert re.fullmatch(r"= ([A-E][1-5]|pass)\n\n" + ("=\n\n" if end else ""), answers)
 
 
+@pytest.mark.parametrize("player", ["network", "uct:playouts=1000000"])
+@pytest.mark.parametrize("rest", ["name\nquit\n", "name\n", "na"])
+def test_search_ends_with_the_session_though_a_line_comes_first(player: str, rest: str) -> None:
+    words = ["-c", NETWORK] if player == "network" else command(player, "game=go_5x5")[1:]
+    with subprocess.Popen(
+        [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env=environment(),
+    ) as process:  # fmt: skip
+        ask(process, "time_settings 0 1 1")
+        ask(process, "genmove b")  # a short one, after which everything is compiled
+        ask(process, "time_settings 0 1 0")
+        assert process.stdin and process.stdout
+        process.stdin.write("genmove b\n" + rest)
+        process.stdin.close()
+        started = time.monotonic()
+        assert process.wait(SECONDS) == 0
+        assert time.monotonic() - started < 5
+        assert re.match(r"= ([A-E][1-5]|pass)\n\n[=?]", process.stdout.read())
+
+
+def test_search_ends_when_the_reader_goes_away() -> None:
+    process = start("uct:playouts=1000000", "game=go_5x5")
+    try:
+        ask(process, "time_settings 0 1 1")
+        ask(process, "genmove b")
+        ask(process, "time_settings 0 1 0")
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write("genmove b\n")
+        process.stdin.flush()
+        process.stdout.close()
+        started = time.monotonic()
+        assert process.wait(SECONDS) == 0
+        assert time.monotonic() - started < 5
+        assert "Traceback" not in process.stderr.read()
+    finally:
+        end(process)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize(
+    ("words", "redirection", "named"),
+    [
+        ("", ">&-", "standard output is closed"),
+        ("", ">/dev/full", "standard output: cannot be written (No space left on device)"),
+        ("log=/dev/full", "", "log: /dev/full: cannot be written (No space left on device)"),
+    ],
+)
+def test_output_that_cannot_be_written_is_one_line(
+    words: str, redirection: str, named: str
+) -> None:
+    program = " ".join(command("random", "game=go_5x5", words))
+    done = subprocess.run(
+        ["sh", "-c", f"exec {program} {redirection}"], input="name\nname\nquit\n",
+        capture_output=True, text=True, cwd=ROOT, env=environment(), timeout=SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == f"alphago gtp: error: {named}"
+    assert done.stderr.count("\n") <= 2  # the first tells what plays
+    assert "Traceback" not in done.stderr
+
+
 def test_interrupt_ends_the_program(random_engine: subprocess.Popen[str]) -> None:
     ask(random_engine, "name")
     random_engine.send_signal(signal.SIGINT)

@@ -193,3 +193,11 @@ def test_number_without_end_is_refused() -> None:
     gtp = Gtp()
     assert "too large" in gtp.refusal('kata-set-rules {"komi":1' + 400 * "0" + "}")
     assert gtp("get_komi") == "7.5"
+
+
+def test_komi_of_nothing_has_no_sign() -> None:
+    gtp = Gtp()
+    for line in ("komi -0", "komi -0.0", 'kata-set-rules {"komi":-0.0}'):
+        gtp("komi 1")
+        gtp(line)
+        assert gtp("get_komi") == "0.0"
