@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scripts.arguments import CommandLineError, Parser, parse_words, read_number, seed_from
 from scripts.match_report import describe_match
-from scripts.players import make_players, refuse_people
+from scripts.players import PLAYER_HELP, make_players, refuse_people
 from scripts.progress_bar import progress_bar
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _make_parser() -> Parser:
         ),
         keys=lambda: KEYS,
     )
-    parser.add_argument("first", metavar="A", help="a player, KIND_OR_PATH[:key=value,...]")
+    parser.add_argument("first", metavar="A", help=PLAYER_HELP)
     parser.add_argument("second", metavar="B", help="its opponent")
     parser.add_argument(
         "words",

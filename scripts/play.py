@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from scripts.arguments import CommandLineError, Parser, parse_words, seed_from
-from scripts.players import make_players
+from scripts.players import PLAYER_HELP, make_players
 
 SIDES = ("first", "second")
 KEYS = ("game", "side", "seed")
@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> None:
         usage="PLAYER [game=GAME] [side=first|second] [seed=N]",
         keys=lambda: KEYS,
     )
-    parser.add_argument("player", metavar="PLAYER", help="KIND_OR_PATH[:key=value,...]")
+    parser.add_argument("player", metavar="PLAYER", help=PLAYER_HELP)
     parser.add_argument(
         "words",
         nargs="*",

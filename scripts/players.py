@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from alphago.players import Player
     from alphago.players.engine import EngineSettings
 
+PLAYER_HELP = (  # of the argument that names a player
+    "random, minimax, alphabeta:depth=N, uct:playouts=N,exploration=C, gtp:COMMAND LINE, or the"
+    " folder of a run or checkpoint: RUN:simulations=N,step=N (or best, latest)"
+)
+
 # Of a game of Go with a GTP program: more moves than nearly all games have.
 _FEWEST_MOVES = 100
 _MOVES_PER_POINT = 4

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import configs
 from scripts.arguments import Parser, parse_words, seed_from
-from scripts.players import make_players, refuse_people
+from scripts.players import PLAYER_HELP, make_players, refuse_people
 
 if TYPE_CHECKING:
     from eval.suites import Accuracy
@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> None:
         usage="PLAYER FILE [game=GAME] [seed=N] [--json]",
         keys=lambda: KEYS,
     )
-    parser.add_argument("player", metavar="PLAYER", help="KIND_OR_PATH[:key=value,...]")
+    parser.add_argument("player", metavar="PLAYER", help=PLAYER_HELP)
     parser.add_argument("file", metavar="FILE", help="a JSON file or the name of a suite")
     parser.add_argument("words", nargs="*", default=[], metavar="key=value", help="game, seed")
     parser.add_argument("--json", action="store_true", help="print JSON")
