@@ -5,7 +5,8 @@ changes when it refuses. What goes beyond a game between two players is put in t
 
     two moves in a row by one colour   `Go.with_to_play`
     moves after two passes             the game is resumed, the passes forgotten
-    points for handicap stones         added to the komi of `game`, as many stones as were placed
+    points for handicap stones         added to the komi of `game`, for the stones that were placed
+                                       or, from a file, that it declares
     games longer than any cap          `game` is replaced by one with twice the room in good time
 """
 
@@ -13,12 +14,16 @@ import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from alphago.games.go.game import Go
 from alphago.games.go.naming import MOST_MOVES
 from alphago.games.go.rules import GoRules
 from alphago.games.go.vertices import handicap_actions
 from alphago.protocols.colors import BLACK, WHITE
 from alphago.protocols.gtp import ILLEGAL_MOVE, GtpError
+from alphago.protocols.sgf import SgfGame
+from alphago.protocols.sgf_games import go_of_sgf, replay_sgf, with_komi
 from alphago.types import States
 
 # Moves that a game has room for at first: more than nearly all games have, since the tree of a
@@ -62,6 +67,7 @@ class GtpBoard:
     setup: Setup
     moves: list[Move]
     resigned: int | None
+    _history: list[States]  # before each of the moves
 
     def __init__(self, *, height: int, width: int, rules: GoRules) -> None:
         """Starts with an empty board.
@@ -110,7 +116,7 @@ class GtpBoard:
         Raises:
             RulesError: if a komi is not allowed.
         """
-        game = self.game.with_rules(_with_bonus(rules, self.setup.num_handicap))
+        game = self.game.with_rules(rules.with_bonus(self.setup.num_handicap))
         self.game, self.rules = game, rules
 
     def set_up(self, setup: Setup) -> None:
@@ -120,6 +126,30 @@ class GtpBoard:
             RulesError: if the stones cannot stand like this.
         """
         self._begin(self.rules, setup)
+
+    def load(self, sgf: SgfGame, *, up_to_move: int | None) -> None:
+        """Starts from a file, with its komi; the moves since its last set-up can be undone.
+
+        Args:
+            sgf: the game, on a board of this size.
+            up_to_move: number of the first move that is left out, None to play all.
+
+        Raises:
+            SgfError: if the rules forbid a move or a set-up, or the komi.
+        """
+        rules, room = with_komi(self.rules, sgf), self._max_moves
+        while len(sgf.moves) > _USED_SHARE * room and room < MOST_MOVES:
+            room = min(2 * room, MOST_MOVES)
+        game = go_of_sgf(sgf, rules=rules, max_moves=room)
+        replay = replay_sgf(game, sgf, up_to_move=up_to_move)
+        first = replay.states[0]
+        stones = game.board(first)[0].reshape(-1)
+        black, white = (np.flatnonzero(stones == color).tolist() for color in (BLACK, WHITE))
+        to_play = int(game.to_play(first)[0])
+        self.setup = Setup(tuple(black), tuple(white), to_play, sgf.handicap)
+        self.game, self.rules, self._max_moves = game, rules, room
+        *self._history, self.states = replay.states
+        self.moves, self.resigned = [Move(*move) for move in replay.moves], None
 
     def place_handicap(self, actions: Sequence[int]) -> None:
         """Puts Black's handicap stones on an empty board, after which White moves.
@@ -148,10 +178,6 @@ class GtpBoard:
             return states if self.to_play != color else game.with_to_play(states, color)
         return states if self.to_play == color else game.with_to_play(states, color)
 
-    def give_turn(self, color: int) -> None:
-        """Makes it a colour's turn."""
-        self.states = self.states_for(color)
-
     def is_legal(self, color: int, action: int) -> bool:
         """Returns whether a colour may make a move now."""
         return bool(self.game.legal_actions(self.states_for(color))[0, action])
@@ -160,8 +186,10 @@ class GtpBoard:
         """Makes a move for either colour.
 
         Raises:
-            GtpError: if it is illegal.
+            GtpError: if it is illegal, or there is no room for more moves.
         """
+        if len(self.moves) >= MOST_MOVES:
+            raise GtpError("game too long")
         if not self.is_legal(color, action):
             raise GtpError(ILLEGAL_MOVE)
         is_nearly_full = len(self.moves) >= _USED_SHARE * self._max_moves
@@ -190,11 +218,11 @@ class GtpBoard:
 
     def _begin(self, rules: GoRules, setup: Setup) -> None:
         """Starts a game; on an error everything stays as it was."""
-        game = self._make_game(_with_bonus(rules, setup.num_handicap))
+        game = self._make_game(rules.with_bonus(setup.num_handicap))
         states = _starting_states(game, setup)
         self.game, self.rules, self.setup, self.states = game, rules, setup, states
         self.moves, self.resigned = [], None
-        self._history: list[States] = []
+        self._history = []
 
     def _make_game(self, rules: GoRules) -> Go:
         # A network sees the planes that it has learnt from, whatever the game's own are.
@@ -212,12 +240,6 @@ class GtpBoard:
             self._history.append(self.states)
             self.states = self.game.step(self.states_for(color), [action])
         self.game = self.game.with_rules(rules)
-
-
-def _with_bonus(rules: GoRules, num_handicap: int) -> GoRules:
-    """Returns rules whose komi holds the points for handicap stones."""
-    komi = rules.komi + rules.bonus(num_handicap)
-    return dataclasses.replace(rules, komi=komi, handicap_bonus="0")
 
 
 def _starting_states(game: Go, setup: Setup) -> States:

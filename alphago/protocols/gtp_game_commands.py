@@ -3,26 +3,20 @@
 `final_score` and the result that `printsgf` writes come from one function, `gtp_score.score`.
 """
 
-import dataclasses
 import os.path
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from alphago.files import reason
-from alphago.games.go.rules import GoRules
 from alphago.protocols.colors import BLACK, WHITE
 from alphago.protocols.gtp import SYNTAX_ERROR, Command, GtpError, Handler, check_arguments
-from alphago.protocols.gtp_board import GtpBoard, Setup
 from alphago.protocols.gtp_board_commands import BoardCommands
 from alphago.protocols.gtp_score import chains, dead_stones, result_text, score, score_text
 from alphago.protocols.gtp_session import GtpSession
 from alphago.protocols.gtp_values import read_integer
 from alphago.protocols.sgf import SgfGame, SgfMove, SgfNode, read_sgf, write_sgf
-from alphago.protocols.sgf_games import go_of_sgf, replay_sgf, rules_name
-from alphago.types import EMPTY
+from alphago.protocols.sgf_games import rules_name
 
 _STATUSES = ("alive", "dead", "seki")
 _MANY = 1_000_000  # arguments
@@ -74,11 +68,11 @@ class GameCommands:
         check_arguments(command, usage="FILE [MOVE]", at_least=1, at_most=_MANY)
         path, stop = _split_path(command.rest)
         game = read_sgf(path)[0]
-        board = self._board_commands.new_board(height=game.height, width=game.width)
-        board.set_rules(_with_komi(board, game))
-        # Refuses what the rules forbid, and says why.
-        replay_sgf(go_of_sgf(game, rules=board.rules), game, up_to_move=stop)
-        _play_nodes(board, game, stop=stop)
+        try:
+            board = self._board_commands.new_board(height=game.height, width=game.width)
+        except GtpError as error:
+            raise GtpError(f"{game.source}: {error}") from error
+        board.load(game, up_to_move=stop)
         self._session.start_game(board)
         return ""
 
@@ -99,13 +93,15 @@ class GameCommands:
         board, name = self._session.board, self._session.name
         height, width = board.size
         setup = board.setup
-        is_usual = setup.to_play == BLACK
+        is_usual = setup.to_play == BLACK and setup.num_handicap < 2
         root = SgfNode(setup.black, setup.white, to_play=None if is_usual else setup.to_play)
-        moves = [SgfNode(move=SgfMove(color, action)) for color, action in board.moves]
+        nodes = [SgfNode(move=SgfMove(color, action)) for color, action in board.moves]
+        if board.moves and board.to_play == board.moves[-1].color:
+            nodes.append(SgfNode(to_play=board.to_play))
         return SgfGame(
             width=width,
             height=height,
-            nodes=(root, *moves),
+            nodes=(root, *nodes),
             komi=board.rules.komi,
             rules=rules_name(board.rules),
             handicap=setup.num_handicap,
@@ -122,46 +118,3 @@ def _split_path(text: str) -> tuple[str, int | None]:
     if not path or os.path.exists(text) or not re.fullmatch("[0-9]+", last):
         return text, None
     return path.rstrip(), read_integer(last, what="move", lowest=0)
-
-
-def _with_komi(board: GtpBoard, game: SgfGame) -> GoRules:
-    return board.rules if game.komi is None else dataclasses.replace(board.rules, komi=game.komi)
-
-
-def _play_nodes(board: GtpBoard, game: SgfGame, *, stop: int | None) -> None:
-    """Plays a game's main line on an empty board.
-
-    Args:
-        board: changed in place.
-        game: the game, whose moves and stones the rules allow.
-        stop: number of the first move that is left out, None to play all.
-    """
-    number = 0
-    for node in game.nodes:
-        if node.is_set_up or (node.to_play is not None and not board.moves):
-            board.set_up(_setup_of(board, game, node))
-        elif node.to_play is not None:
-            board.give_turn(node.to_play)
-        if node.move is None:
-            continue
-        number += 1
-        if stop is not None and number >= stop:
-            board.give_turn(node.move.player)
-            return
-        board.play(node.move.player, node.move.action)
-
-
-def _setup_of(board: GtpBoard, game: SgfGame, node: SgfNode) -> Setup:
-    """Returns what stands on the board once a node's stones are set up."""
-    stones = board.game.board(board.states)[0].ravel().copy()
-    stones[list(node.empty)] = EMPTY
-    stones[list(node.black)] = BLACK
-    stones[list(node.white)] = WHITE
-    is_handicap = board.is_untouched and game.handicap >= 2 and node.black and not node.white
-    to_play = WHITE if is_handicap else board.to_play
-    return Setup(
-        black=tuple(np.flatnonzero(stones == BLACK).tolist()),
-        white=tuple(np.flatnonzero(stones == WHITE).tolist()),
-        to_play=to_play if node.to_play is None else node.to_play,
-        num_handicap=len(node.black) if is_handicap else board.setup.num_handicap,
-    )

@@ -36,9 +36,14 @@ _SET_UP = ("AB", "AW", "AE")
 # Properties of the whole game; some programs write them elsewhere than at the root.
 _HEADER = frozenset(["GM", "SZ", "KM", "RU", "HA", "PB", "BR", "PW", "WR", "RE", "DT", "GN"])
 _RESULT = re.compile(
-    r"(?P<winner>[bw])\+\s*(?:(?P<how>[rtf])[a-z .]*|(?P<points>\d{1,5}([.,]\d{1,5})?)[a-z .]*)?",
+    r"(?P<winner>[bw])\s*\+\s*"
+    r"(?:(?P<how>[rtf])[a-z .()-]*|(?P<points>\d{1,5}(?:[.,]\d{0,5})?|[.,]\d{1,5})[a-z .()-]*)?",
     re.ASCII,
 )
+_DRAW = re.compile(r"0([.,]0*)?|draw|jigo|tie", re.ASCII)
+# Komi as Chinese servers write it, but no other number, which is as it says.
+_HUNDREDTHS = ("275", "325", "375", "450", "550", "650", "750")
+_STONES = (2.75, 3.25, 3.75)  # each of them worth two points
 
 
 class SgfMove(NamedTuple):
@@ -192,16 +197,16 @@ def _read_komi(text: str) -> float | None:
     """Returns points for White, None for what is no number.
 
     Chinese servers write hundredths of points (650), or of stones (325) of which each is worth two
-    points; a komi that ends in a quarter can only be the latter. `200.0` is as it says.
+    points; some write the stones as such (3.25). `650.0` is as it says.
     """
     text = text.strip().replace(",", ".")
     match = re.fullmatch(r"[+-]?(?:[0-9]{1,6}(?:\.[0-9]{0,6})?|\.[0-9]{1,6})", text)
     if match is None:
         return None
     komi = float(text)
-    if re.fullmatch(r"[+-]?[0-9]{3,}(\.00)?", text) and komi % 25 == 0:
+    if text.removesuffix(".00") in _HUNDREDTHS:
         komi /= 100
-    return 2 * komi if (4 * komi) % 2 == 1 else komi
+    return 2 * komi if komi in _STONES else komi + 0.0  # so that -0 is 0
 
 
 def _read_handicap(text: str) -> int:
@@ -211,7 +216,7 @@ def _read_handicap(text: str) -> int:
 def read_result(text: str) -> str | None:
     """Brings a result to the form of `SgfGame.result`; None for words it does not know."""
     text = text.strip().lower()
-    if text in ("0", "draw", "jigo", "tie"):
+    if _DRAW.fullmatch(text):
         return "0"
     if text == "void":
         return "Void"

@@ -23,7 +23,6 @@ from alphago.games.go.rules import (
     rule_set_name,
     rules_text,
 )
-from alphago.games.go.vertices import handicap_actions
 from alphago.protocols.colors import BLACK, WHITE
 from alphago.protocols.sgf import SgfGame, SgfMove, SgfNode
 from alphago.types import States
@@ -76,7 +75,15 @@ def rules_of_sgf(sgf: SgfGame, default: GoRules = USUAL_RULES) -> GoRules:
     Raises:
         SgfError: if its komi is neither an integer nor a half.
     """
-    rules = _named_rules(sgf.rules) or default
+    return with_komi(_named_rules(sgf.rules) or default, sgf)
+
+
+def with_komi(rules: GoRules, sgf: SgfGame) -> GoRules:
+    """Returns rules with the komi of a file, where it tells one.
+
+    Raises:
+        SgfError: if that is neither an integer nor a half.
+    """
     if sgf.komi is None:
         return rules
     try:
@@ -104,33 +111,32 @@ def _letters(text: str) -> str:
     return re.sub("[^a-z]", "", text.lower())
 
 
-def go_of_sgf(sgf: SgfGame, *, rules: GoRules | None = None) -> Go:
+def go_of_sgf(sgf: SgfGame, *, rules: GoRules | None = None, max_moves: int | None = None) -> Go:
     """Returns the game that a file is played by, with room for all of its moves.
 
-    Handicap stones count for White's bonus where the board has fixed points for as many.
+    White's bonus for handicap stones is part of its komi. It follows the number that the file
+    declares, wherever its stones are.
 
     Args:
         sgf: the game.
         rules: the rules, komi included; None for those of the file.
+        max_moves: cap on the number of moves; None for one that fits the file.
 
     Raises:
-        SgfError: if its komi is neither an integer nor a half, or it has too many moves.
+        SgfError: if its komi is neither an integer nor a half or with the bonus too large, or it
+            has too many moves.
     """
     num_moves, usual = len(sgf.moves), default_max_moves(sgf.height, sgf.width)
     if num_moves > MOST_MOVES:
         raise SgfError(f"{sgf.source}: got {num_moves} moves, allowed: at most {MOST_MOVES}")
+    if max_moves is None:
+        max_moves = usual if num_moves < usual else MOST_MOVES
+    told = rules_of_sgf(sgf) if rules is None else rules
     try:
-        handicap_actions(sgf.handicap, height=sgf.height, width=sgf.width)
-        handicap = sgf.handicap
-    except RulesError:
-        handicap = 0
-    return Go(
-        height=sgf.height,
-        width=sgf.width,
-        rules=rules_of_sgf(sgf) if rules is None else rules,
-        max_moves=usual if num_moves < usual else MOST_MOVES,
-        handicap=handicap,
-    )
+        counted = told.with_bonus(sgf.handicap)
+    except RulesError as error:
+        raise SgfError(f"{sgf.source}: {error}") from error
+    return Go(height=sgf.height, width=sgf.width, rules=counted, max_moves=max_moves)
 
 
 # ----- replaying
@@ -154,7 +160,7 @@ def replay_sgf(game: Go, sgf: SgfGame, *, up_to_move: int | None = None) -> Repl
     states = [_first_position(game, sgf)]
     number = 0
     for node in sgf.nodes:
-        if node.is_set_up:
+        if node.is_set_up or (node.to_play is not None and not sgf.moves):
             states = [_set_up(game, states[-1], node, where=_place(sgf, number))]
             moves = []
         elif node.to_play is not None and number > 0:

@@ -33,6 +33,7 @@ class GameText(NamedTuple):
     num_values: int
 
 
+_ROOT_WITH_SEMICOLON = re.compile(r"\(\s*+;")
 _GAME_START = re.compile(r"\((?=\s*+(?:;|[A-Z][A-Za-z0-9_]*+\s*+\[))")
 # Possessive throughout, and each alternative takes a whole run: no input takes quadratic time. The
 # group `value` takes part only where the bracket that closes a value is there.
@@ -46,6 +47,8 @@ _TOKEN = re.compile(
     )""",
     re.DOTALL | re.VERBOSE,
 )
+_SURE_NAMES = ("GM", "SZ", "FF")
+_MOVE = re.compile(r"\s*+(?:[a-y]{2})?\s*+")  # letters as in a point, or none for a pass
 _LOWER_CASE = re.compile("[a-z]+")
 
 
@@ -59,11 +62,24 @@ def parse_games(text: str) -> list[GameText]:
         The games in the order of the file; none where the text is no SGF.
     """
     games, position = [], 0
+    has_usual_root = _ROOT_WITH_SEMICOLON.search(text) is not None
     while start := _GAME_START.search(text, position):
         game, position = _parse_game(text, start.start())
+        is_odd = has_usual_root and not _ROOT_WITH_SEMICOLON.match(text, start.start())
+        if is_odd and not _is_surely_a_game(game):
+            continue  # a word and a bracket in the text before the game
         if game.num_values or not game.num_faults:  # a smiley in a mail looks like a game
             games.append(game)
     return games
+
+
+def _is_surely_a_game(game: GameText) -> bool:
+    """Tells whether a game names its kind, size or format, or has a move."""
+    for node in game.nodes:
+        for name, values in node:
+            if name in _SURE_NAMES or (name in ("B", "W") and any(map(_MOVE.fullmatch, values))):
+                return True
+    return False
 
 
 def _parse_game(text: str, start: int) -> tuple[GameText, int]:

@@ -127,8 +127,16 @@ def test_several_moves_in_a_node_are_several_nodes() -> None:
         ("650", 6.5),
         ("750", 7.5),
         ("450", 4.5),
-        ("-650", -6.5),
-        ("200.0", 200.0),  # our own way to write it
+        ("3.25", 6.5),
+        ("550", 5.5),
+        ("275", 5.5),
+        ("650.0", 650.0),  # our own way to write it
+        ("100", 100.0),
+        ("200", 200.0),
+        ("300", 300.0),
+        ("1000", 1000.0),
+        ("-100", -100.0),
+        ("6.25", 6.25),
         ("361", 361.0),
         ("", None),
         ("?", None),
@@ -139,6 +147,10 @@ def test_several_moves_in_a_node_are_several_nodes() -> None:
 )
 def test_komi(text: str, komi: float | None) -> None:
     assert read(f"(;KM[{text}])").komi == komi
+
+
+def test_komi_has_no_negative_zero() -> None:
+    assert str(read("(;KM[-0])").komi) == "0.0"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +169,12 @@ def test_komi(text: str, komi: float | None) -> None:
         ("B+Forfeit", "B+F"),
         ("B+", "B+"),
         ("W+0", "W+"),
+        ("B + 6.5", "B+6.5"),
+        ("W+.5", "W+0.5"),
+        ("W+R (time)", "W+R"),
+        ("W+Time-out", "W+T"),
         ("0", "0"),
+        ("0.0", "0"),
         ("draw", "0"),
         ("Draw", "0"),
         ("jigo", "0"),

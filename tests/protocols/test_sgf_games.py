@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from alphago.errors import SgfError
-from alphago.games import game_text
 from alphago.games.go import RULE_SETS, Go, GoRules
 from alphago.games.go.drawing import format_result
 from alphago.protocols.sgf import SgfGame, read_sgf, write_sgf
@@ -48,6 +47,7 @@ def board_after(text: str, **options: int) -> tuple[list[str], str]:
         ("(;SZ[9]AB[dd];B[ff];W[ee])", "B"),
         ("(;SZ[9]AB[aa:ca])", "B"),
         ("(;SZ[9]AB[aa:ca]PL[W])", "W"),
+        ("(;SZ[9]AB[aa:ca]PL[W];PL[B])", "B"),
         ("(;SZ[9]AB[dd][ff][aa]HA[3])", "W"),
         ("(;SZ[9]HA[2];AB[dd][ff];AB[aa];PL[B])", "B"),
     ],
@@ -275,10 +275,28 @@ def test_rules_that_no_one_knows(text: str) -> None:
     assert rules_of_sgf(read(f"(;RU[{text}])"), RULE_SETS["aga"]) == RULE_SETS["aga"]
 
 
-def test_handicap_bonus_counts_where_the_board_has_fixed_points() -> None:
-    assert go_of_sgf(read("(;SZ[9]HA[3]AB[aa][bb][cc])")).handicap == 3
-    for header in ("SZ[5]HA[3]", "SZ[9]HA[1]", "SZ[9]HA[0]", "SZ[9]"):
-        assert go_of_sgf(read(f"(;{header})")).handicap == 0
+@pytest.mark.parametrize(
+    ("header", "komi"),
+    [
+        ("SZ[9]HA[3]AB[aa][bb][cc]", 3.5),
+        ("SZ[9]HA[3]AB[aa]", 3.5),
+        ("SZ[9]HA[3]", 3.5),
+        ("SZ[5]HA[3]", 3.5),
+        ("SZ[9]HA[10]", 10.5),
+        ("SZ[9]HA[1]", 0.5),
+        ("SZ[9]AB[aa][bb]", 0.5),
+        ("SZ[9]HA[3]RU[AGA]", 2.5),
+        ("SZ[9]HA[3]RU[Japanese]", 0.5),
+    ],
+)
+def test_handicap_bonus_follows_the_declared_number(header: str, komi: float) -> None:
+    game = go_of_sgf(read(f"(;KM[0.5]{header})"))
+    assert (game.rules.komi + game.rules.bonus(game.handicap)) == komi
+
+
+def test_komi_that_the_bonus_makes_too_large() -> None:
+    with pytest.raises(SgfError, match="SGF: komi: got 1002"):
+        go_of_sgf(read("(;SZ[9]KM[1000]HA[2])"))
 
 
 # ----- games as SGF
@@ -290,6 +308,6 @@ def test_handicap_game_as_sgf() -> None:
     text = write_sgf(sgf)
     assert "KM[7.5]HA[2]RU[Chinese]PB[one]PW[two]AB[gc][cg]PL[W]\n;W[ee]C[a]\n;B[fe]C[b]\n" in text
     found = read(text)
-    assert game_text(go_of_sgf(found).spec) == game_text(game.spec)
     states = game.step(game.step(game.initial_states(1), [40]), [41])
+    assert go_of_sgf(found).score(states) == game.score(states)
     assert replay_sgf(game, found).states[-1].tobytes() == states.tobytes()

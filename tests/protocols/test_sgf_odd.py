@@ -108,3 +108,23 @@ def test_comment_of_a_megabyte() -> None:
     assert len(text) > 1_000_000
     assert len(game.moves) == 331
     assert game.nodes[1].comment == comment.replace(r"\]", "]").replace(r"\\", "\\")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello (See [1]) (;SZ[9];B[ee];W[dd])",
+        "(White [Lee], Black [Cho])\n(;SZ[9];B[ee];W[dd])",
+        "(;SZ[9];B[ee];W[dd]) (See [1])",
+    ],
+)
+def test_words_and_brackets_around_a_game_are_no_game(text: str) -> None:
+    (game,) = read_sgf(text.encode())
+    assert (game.width, [move.action for move in game.moves]) == (9, [40, 30])
+
+
+def test_roots_without_a_semicolon_beside_one_that_has_it() -> None:
+    games = read_sgf(b"(GM[1]SZ[9];B[ee])(;SZ[9];B[dd])(PB[a];B[cc])")
+    assert [game.moves[0].action for game in games] == [40, 30, 40]
+    (game,) = read_sgf(b"(PB[a]PW[b])")
+    assert (game.black_name, game.white_name) == ("a", "b")

@@ -60,10 +60,20 @@ class GoRules:
             )
 
     def bonus(self, handicap: int) -> float:
-        """Returns what White gets for handicap stones, 0 for none."""
-        return {"0": 0.0, "N-1": max(handicap - 1.0, 0.0), "N": float(handicap)}[
-            self.handicap_bonus
-        ]
+        """Returns what White gets for handicap stones, 0 for fewer than two, which are none."""
+        if handicap < 2:
+            return 0.0
+        return {"0": 0.0, "N-1": handicap - 1.0, "N": float(handicap)}[self.handicap_bonus]
+
+    def with_bonus(self, handicap: int) -> "GoRules":
+        """Returns rules whose komi holds the points for handicap stones, wherever these stand.
+
+        They are for games that know of no handicap, or its points would count twice.
+
+        Raises:
+            RulesError: if that komi is not allowed.
+        """
+        return replace(self, komi=self.komi + self.bonus(handicap))
 
 
 RULE_SETS: Mapping[str, GoRules] = {

@@ -83,6 +83,8 @@ def test_other_keys_are_refused() -> None:
 
 def test_handicap_bonus() -> None:
     assert RULE_SETS["chinese"].bonus(4) == 4
+    assert RULE_SETS["chinese"].bonus(1) == 0
+    assert RULE_SETS["chinese"].with_bonus(4).komi == 11.5
     assert RULE_SETS["aga"].bonus(4) == 3
     assert RULE_SETS["aga"].bonus(0) == 0
     assert RULE_SETS["japanese"].bonus(4) == 0
