@@ -24,7 +24,7 @@ ILLEGAL_MOVE = "illegal move"
 INVALID_VERTEX = "invalid color or coordinate"
 
 # Of a reason: what controllers sent is told back, and may be of any length.
-_LONGEST_WORD = 60
+_LONGEST_WORD = 60  # but for paths, which are of use as a whole
 _LONGEST_REASON = 400
 
 _DROPPED = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # control characters but the tab
@@ -81,12 +81,13 @@ def format_success(command_id: str, text: str = "") -> str:
 
 def format_failure(command_id: str, reason: str) -> str:
     """Returns the response of a refused command, always one line, long texts cut short."""
-    text = " ".join(_shortened(word, _LONGEST_WORD) for word in reason.split())
+    words = reason.split()
+    text = " ".join(word if "/" in word else _shortened(word, _LONGEST_WORD) for word in words)
     return f"?{command_id} {_shortened(text, _LONGEST_REASON)}\n\n"
 
 
 def _shortened(text: str, longest: int) -> str:
-    """Returns a text of at most so many characters, the middle left out: ends of paths tell."""
+    """Returns a text of at most so many characters, the middle left out."""
     if len(text) <= longest:
         return text
     head, tail = longest // 2, longest - longest // 2 - len("...")

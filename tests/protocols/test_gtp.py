@@ -53,6 +53,9 @@ def test_refusals_tell_back_no_more_than_the_ends_of_what_is_long() -> None:
     expected = "? got " + 30 * "a" + "..." + 27 * "b" + " here\n\n"
     assert format_failure("", "got " + 999 * "a" + 999 * "b" + " here") == expected
     assert len(format_failure("", 9999 * "a ")) == 400 + len("? \n\n")
+    path = "/folder" * 40
+    assert format_failure("", path) == f"? {path}\n\n"
+    assert len(format_failure("", 99 * path)) == 400 + len("? \n\n")
     gtp = Gtp()
     long = 100_000 * "9"
     for line in ("komi", "kata-set-rules", "kgs-rules", "lz-analyze b", "kata-set-rule ko",

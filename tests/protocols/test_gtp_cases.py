@@ -383,3 +383,15 @@ def test_name_of_a_file_that_is_too_long_is_refused() -> None:
     gtp = Gtp()
     assert "cannot be read" in gtp.refusal(f"loadsgf {'a' * 300} 5")
     assert gtp.refusal(f"printsgf {'a' * 300} 5").startswith("cannot save file")
+
+
+def test_game_without_room_for_more_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alphago.protocols.gtp_board.MOST_MOVES", 120)
+    gtp = Gtp(size=(2, 2))  # has room for 116 moves at first
+    gtp.alternate("pass " * 119)
+    gtp.play("w A1")
+    for line in ("play b pass", "play b B2", "genmove b"):
+        assert gtp.refusal(line) == "game too long"
+    assert gtp.stones("w") == {"A1"} and gtp.stones("b") == set()
+    gtp("undo")
+    gtp.play("w B2")
