@@ -44,6 +44,8 @@ def main(argv: Sequence[str]) -> None:
     refuse_people([arguments.player])
     if sys.stdout is None:  # the next file to be opened would take its place
         raise CommandLineError("standard output is closed")
+    if sys.stderr is None:  # likewise, and that might be GTP's output
+        os.open(os.devnull, os.O_WRONLY)
     with _logging(values.get("log")), _own_output() as output:
         serve_player(arguments.player, values, options, output=output)
 

@@ -238,6 +238,15 @@ def test_output_that_cannot_be_written_is_one_line(
     assert "Traceback" not in done.stderr
 
 
+def test_closed_standard_error_leaves_standard_output_to_gtp() -> None:
+    program = " ".join(command("random", "game=go_5x5"))
+    done = subprocess.run(
+        ["sh", "-c", f"exec {program} 2>&-"], input="name\nquit\n", stdout=subprocess.PIPE,
+        text=True, cwd=ROOT, env=environment(), timeout=SECONDS, check=True,
+    )  # fmt: skip
+    assert done.stdout == "= alphago\n\n=\n\n"
+
+
 def test_interrupt_ends_the_program(random_engine: subprocess.Popen[str]) -> None:
     ask(random_engine, "name")
     random_engine.send_signal(signal.SIGINT)
