@@ -9,6 +9,7 @@ text that asks for them is refused.
 import dataclasses
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from alphago.games.go.rules import (
     HANDICAP_BONUSES,
@@ -80,7 +81,7 @@ def _read_json(text: str, current: GoRules) -> GoRules:
 
 def _change(rules: GoRules, fields: Mapping[str, object]) -> GoRules:
     """Returns the rules with the fields of a JSON object taken over."""
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     for key, value in fields.items():
         if key == "ko":
             changes["ko"] = _one_of(key, value, KO_RULES)
@@ -96,7 +97,7 @@ def _change(rules: GoRules, fields: Mapping[str, object]) -> GoRules:
             _check_fixed(key, value)
         elif key not in _IGNORED:
             raise GtpError(f"rules: unknown field {key!r}")
-    return dataclasses.replace(rules, **changes)  # type: ignore[arg-type]  # checked above
+    return dataclasses.replace(rules, **changes)
 
 
 def _one_of(key: str, value: object, allowed: tuple[str, ...]) -> str:

@@ -62,6 +62,15 @@ class FakeWatch:
         return True
 
 
+def maker_of(text: str) -> Callable[[Game], Player]:
+    """Returns what makes the player of a text for any game."""
+
+    def make(game: Game) -> Player:
+        return make_player(text, game=game, seed=1)
+
+    return make
+
+
 class Gtp:
     """A controller: sends a command, checks the frame, returns the text."""
 
@@ -82,8 +91,7 @@ class Gtp:
             "remove_dead": False,
         }
         if isinstance(make, str):
-            text = make
-            make = lambda game: make_player(text, game=game, seed=1)  # noqa: E731
+            make = maker_of(make)
         self.watch, self.clock = FakeWatch(), FakeClock(clock_step)
         board = GtpBoard(height=size[0], width=size[1], rules=rules)
         self.session = GtpSession(

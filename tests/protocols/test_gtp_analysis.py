@@ -82,7 +82,9 @@ def test_lower_bound_is_within_the_rates() -> None:
 
 
 def test_request_is_read() -> None:
-    read = lambda words: read_request(words.split(), read_action=lambda text: int(text))  # noqa: E731
+    def read(words):
+        return read_request(words.split(), read_action=int)
+
     assert read("").color is None
     assert read("b 50").color == 0
     assert read("b 50").interval == 0.5

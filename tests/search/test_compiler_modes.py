@@ -1,16 +1,11 @@
 """The kernels give the same bits compiled, interpreted, and with every index checked."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.compiler_modes import report_in_mode
 from tests.search.sample_searches import sample_hashes
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
@@ -19,17 +14,6 @@ ROOT = Path(__file__).resolve().parents[2]
 )
 def test_same_results(variable: str, setting: str, tmp_path: Path) -> None:
     """An index past the end would go unnoticed in the usual mode and fail in these two."""
-    # Numba's cache does not tell code with checks from code without: a folder for each mode.
-    environment = os.environ | {variable: "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    process = subprocess.run(
-        [sys.executable, "-m", "tests.search.sample_searches"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
-    report = json.loads(process.stdout)
+    report = report_in_mode("tests.search.sample_searches", variable=variable, cache=tmp_path)
     assert report["settings"][setting] == 1
     assert report["hashes"] == sample_hashes()

@@ -1,9 +1,5 @@
 """`Go` as a game: its contract, its texts, its ends, and the same answers without the compiler."""
 
-import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +10,9 @@ from alphago.errors import IllegalActionError, NotationError, RulesError, Unknow
 from alphago.games.conformance import check_game
 from alphago.games.go import RULE_SETS, Go
 from alphago.games.random_play import random_legal_actions
+from tests.compiler_modes import report_in_mode
 from tests.games.go.drawn import drawn, play
 from tests.games.go.sample_games import sample_hashes
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("name", ["go_1x1", "go_2x2", "go_3x3", "go_3x5", "go_5x1", "go_5x5"])
@@ -249,17 +244,6 @@ def test_mask_and_step_agree(ko: str) -> None:
 def test_same_answers_without_the_compiler_and_with_bounds_checked(
     variable: str, setting: str, tmp_path: Path
 ) -> None:
-    # Numba's cache does not tell code with checks from code without: a folder for each mode.
-    environment = os.environ | {variable: "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    process = subprocess.run(
-        [sys.executable, "-m", "tests.games.go.sample_games"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
-    report = json.loads(process.stdout)
+    report = report_in_mode("tests.games.go.sample_games", variable=variable, cache=tmp_path)
     assert report["settings"][setting] == 1
     assert report["hashes"] == sample_hashes()

@@ -1,9 +1,3 @@
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -26,9 +20,9 @@ from alphago.games.go.playout import (
 )
 from alphago.games.random_bits import draw_below, new_streams
 from alphago.games.random_play import playouts_of, random_legal_actions
+from tests.compiler_modes import report_in_mode
 from tests.games.go.playout_hash import playout_numbers
 
-ROOT = Path(__file__).resolve().parents[3]
 EMPTY = -1
 
 
@@ -235,14 +229,5 @@ def test_go_has_playouts_of_its_own():
     ["NUMBA_DISABLE_JIT", pytest.param("NUMBA_BOUNDSCHECK", marks=pytest.mark.slow)],
 )
 def test_the_same_numbers_without_the_compiler_and_with_checked_indices(variable, tmp_path):
-    environment = os.environ | {variable: "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    process = subprocess.run(
-        [sys.executable, "-m", "tests.games.go.playout_hash"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
-    assert json.loads(process.stdout) == playout_numbers()
+    numbers = report_in_mode("tests.games.go.playout_hash", variable=variable, cache=tmp_path)
+    assert numbers == playout_numbers()
