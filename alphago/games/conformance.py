@@ -305,6 +305,17 @@ def _check_step(game: Game, states: States, rng: np.random.Generator) -> None:
         _require_equal(alone, children[b : b + 1], "row alone and in a batch")
 
 
+def _check_play(game: Game, states: States, rng: np.random.Generator) -> None:
+    parents, actions = _children(game, states, rng)
+    if len(parents) == 0:  # all games are over
+        return
+    expected, played = parents.copy(), parents.copy()
+    rows = rng.permutation(len(parents))[: (len(parents) + 1) // 2]
+    expected[rows] = game.step(parents[rows], actions[rows])
+    game.play(played, actions[rows], rows)
+    _require_equal(played, expected, f"the states after playing in rows {rows.tolist()}")
+
+
 def _check_refusals(game: Game, states: States, rng: np.random.Generator) -> None:
     before = states.copy()
     legal = game.legal_actions(states)
@@ -363,6 +374,7 @@ _STATE_CHECKS: dict[str, _StateCheck] = {
     "row b of an answer depends on row b of the states alone": _check_rows,
     "render(state) is a drawing without a final newline": _check_render,
     "step(s, a) is a new array, row b depends on row b alone, s is unchanged": _check_step,
+    "play(s, a, rows) does in some rows what step does, and leaves the others": _check_play,
     "step(s, a) refuses whatever is not a legal action and changes nothing": _check_refusals,
     "all answers commute with apply_symmetry": _check_symmetric_states,
     "apply_symmetry(step(s, a)) == step(apply_symmetry(s), image of a)": _check_symmetric_steps,

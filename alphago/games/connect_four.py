@@ -42,18 +42,17 @@ def landing_row(board: Int8Array, column: int) -> int:
 
 
 @kernel
-def step_all(states: States, actions: npt.NDArray[np.int64], after: States) -> int:
-    """Plays actions [B] in states [B]. `after` [B] is filled in place.
+def play_all(states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> int:
+    """Plays actions [K] in the states of rows [K], in place.
 
     Returns:
-        The first row whose action is illegal, or -1; the rows from there on are left unfilled.
+        The place of the first illegal action, or -1; the rows from there on are as they were.
     """
-    for b in range(len(states)):
-        column = actions[b]
-        if not is_legal(states[b], column):
-            return b
-        after[b] = states[b]
-        put_stone(after[b], landing_row(after[b]["board"], column), column, LINE_LENGTH)
+    for k in range(len(actions)):
+        column, state = actions[k], states[rows[k]]
+        if not is_legal(state, column):
+            return k
+        put_stone(state, landing_row(state["board"], column), column, LINE_LENGTH)
     return -1
 
 
@@ -83,8 +82,10 @@ class ConnectFour(LineGame):
         )
         super().__init__(spec, tuple(str(column + 1) for column in range(NUM_COLUMNS)))
 
-    def _step_all(self, states: States, actions: npt.NDArray[np.int64], after: States) -> int:
-        return step_all(states, actions, after)
+    def _play_all(
+        self, states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+    ) -> int:
+        return play_all(states, actions, rows)
 
     def legal_actions(self, states: States) -> BoolArray:
         """Returns bool [B, 7], True where the column has room; all False in a finished game."""

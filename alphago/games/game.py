@@ -10,6 +10,7 @@ which only a game's own tests can know.
     spec.state_dtype          packed, since equal states have equal bytes: callers compare these
     initial_states(B)         B equal rows, none over
     step(s, a)                a new array; takes every legal action, refuses any other
+    play(s, a, rows)          makes of s[rows] what step(s[rows], a) returns, leaves the others
     legal_actions(s)[b]       all False if and only if is_over(s)[b]
     returns(s)[b]             sums to 0, each in [-1, 1]; all 0 while the game is not over
     to_play(s)[b]             0 or 1, in a finished game too; it need not alternate
@@ -88,6 +89,22 @@ class Game(Protocol):
         Raises:
             IllegalActionError: if an action is not an integer, out of range or illegal, or its game
                 is over.
+        """
+        ...
+
+    def play(
+        self, states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+    ) -> None:
+        """Plays one action in some games, in place: the search plays too often to copy states.
+
+        Args:
+            states: [B] states, contiguous and writable; changed in place.
+            actions: int64 [K].
+            rows: int64 [K], the games to play them in, all different and none over.
+
+        Raises:
+            IllegalActionError: if an action is out of range or illegal, or its game is over; the
+                states are then of no use.
         """
         ...
 

@@ -146,11 +146,13 @@ class LineGame(abc.ABC):
         self._actions = {move: action for action, move in enumerate(moves)}
 
     @abc.abstractmethod
-    def _step_all(self, states: States, actions: npt.NDArray[np.int64], after: States) -> int:
-        """Plays actions [B] in states [B] into `after` [B], filled in place.
+    def _play_all(
+        self, states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+    ) -> int:
+        """Plays actions [K] in the states of rows [K], in place.
 
         Returns:
-            The first row whose action is illegal (`after` is then undefined), or -1.
+            The place of the first illegal action, or -1.
         """
 
     @abc.abstractmethod
@@ -176,11 +178,18 @@ class LineGame(abc.ABC):
     def step(self, states: States, actions: npt.ArrayLike) -> States:
         """Plays one action in every game; see `Game.step`."""
         checked = integer_actions(actions, num_games=len(states))
-        after = np.empty(len(states), self._spec.state_dtype)
-        bad_row = self._step_all(states, checked, after)
-        if bad_row >= 0:
-            raise illegal_action(self, states, row=bad_row, action=int(checked[bad_row]))
+        # As bytes: numpy copies structured rows field by field.
+        after = np.ascontiguousarray(states).view(np.uint8).copy().view(states.dtype)
+        self.play(after, checked, np.arange(len(states)))
         return after
+
+    def play(
+        self, states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+    ) -> None:
+        """Plays one action in some games, in place; see `Game.play`."""
+        bad = self._play_all(states, actions, rows)
+        if bad >= 0:
+            raise illegal_action(self, states, row=int(rows[bad]), action=int(actions[bad]))
 
     def to_play(self, states: States) -> Int8Array:
         """Returns int8 [B], the player to move, also after the last move."""

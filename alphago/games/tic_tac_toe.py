@@ -31,17 +31,17 @@ def is_legal(state: np.void, action: int) -> bool:
 
 
 @kernel
-def step_all(states: States, actions: npt.NDArray[np.int64], after: States) -> int:
-    """Plays actions [B] in states [B]. `after` [B] is filled in place.
+def play_all(states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> int:
+    """Plays actions [K] in the states of rows [K], in place.
 
     Returns:
-        The first row whose action is illegal, or -1; the rows from there on are left unfilled.
+        The place of the first illegal action, or -1; the rows from there on are as they were.
     """
-    for b in range(len(states)):
-        if not is_legal(states[b], actions[b]):
-            return b
-        after[b] = states[b]
-        put_stone(after[b], actions[b] // SIZE, actions[b] % SIZE, SIZE)
+    for k in range(len(actions)):
+        cell, state = actions[k], states[rows[k]]
+        if not is_legal(state, cell):
+            return k
+        put_stone(state, cell // SIZE, cell % SIZE, SIZE)
     return -1
 
 
@@ -71,8 +71,10 @@ class TicTacToe(LineGame):
         )
         super().__init__(spec, tuple(str(cell) for cell in range(NUM_CELLS)))
 
-    def _step_all(self, states: States, actions: npt.NDArray[np.int64], after: States) -> int:
-        return step_all(states, actions, after)
+    def _play_all(
+        self, states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+    ) -> int:
+        return play_all(states, actions, rows)
 
     def legal_actions(self, states: States) -> BoolArray:
         """Returns bool [B, 9], True where the cell is empty; all False in a finished game."""

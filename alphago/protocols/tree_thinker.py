@@ -13,7 +13,7 @@ from alphago.games.go.game import Go
 from alphago.protocols.gtp_analysis import MoveInfo, Report, Restriction
 from alphago.protocols.gtp_board import Move
 from alphago.search.search import BatchSearch, SearchConfig
-from alphago.search.tree import NO_PARENT, ROOT, UNVISITED, node_bytes
+from alphago.search.tree import NO_PARENT, NO_PRIOR, ROOT, UNVISITED, node_bytes
 from alphago.types import BoolArray, Evaluator, States
 
 _MAX_BYTES = 1 << 30  # of a tree, unless one move's budget needs more
@@ -98,13 +98,12 @@ class TreeThinker:
         Equals are ordered by value, then by prior, then by action.
         """
         search = self._begun_search()
-        trees = search.trees
-        visits = trees.children_visits[_ROW, ROOT]
-        sums, priors = trees.children_value_sums[_ROW, ROOT], trees.children_priors[_ROW, ROOT]
+        edges = search.edges(_ROW, ROOT)
+        visits, priors = edges.visits[0], edges.priors[0]
         root_visits = search.root_visits(_ROW)
-        root_value = float(trees.node_value_sums[_ROW, ROOT]) / root_visits
-        values = np.where(visits > 0, sums / np.maximum(visits, 1), root_value)
-        legal = np.flatnonzero(trees.legal_actions[_ROW, ROOT])
+        root_value = float(search.trees.nodes[_ROW, ROOT]["value_sum"]) / root_visits
+        values = np.where(visits > 0, edges.value_sums[0] / np.maximum(visits, 1), root_value)
+        legal = np.flatnonzero(edges.legal[0])
         order = np.lexsort((-priors[legal], -values[legal], -visits[legal]))
         moves = [
             MoveInfo(
@@ -170,32 +169,33 @@ class TreeThinker:
             self._restrict(search, num_nodes)
 
     def _restrict(self, search: BatchSearch, node: int) -> None:
-        """Takes the restricted moves off a node's legal ones, unless nothing would be left."""
-        trees = search.trees
-        if trees.is_over[_ROW, node]:
+        """Takes the restricted moves off a new node's legal ones, unless nothing would be left."""
+        nodes = search.trees.nodes[_ROW]
+        if nodes[node]["is_over"]:
             return
         depth, above = 0, node
-        while trees.parents[_ROW, above] != NO_PARENT:
-            depth, above = depth + 1, int(trees.parents[_ROW, above])
-        legal = trees.legal_actions[_ROW, node]
-        mover = int(trees.to_play[_ROW, node])
+        while nodes[above]["parent"] != NO_PARENT:
+            depth, above = depth + 1, int(nodes[above]["parent"])
+        legal = search.edges(_ROW, node).legal[0]
+        mover = int(nodes[node]["to_play"])
         remaining = restricted_actions(legal, self._restrictions, color=mover, depth=depth)
         if remaining.any():
-            legal[:] = remaining
+            search.trees.untried_priors[_ROW, node, ~remaining] = NO_PRIOR
 
     def _variation(self, action: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """Returns a move of the root and the most visited moves after it, and their visits."""
-        trees = self._begun_search().trees
+        search = self._begun_search()
         texts: list[str] = []
         counts: list[int] = []
         node = ROOT
         while len(texts) < _LONGEST_VARIATION:
             texts.append(self.game.action_to_text(action))
-            counts.append(int(trees.children_visits[_ROW, node, action]))
-            node = int(trees.children_index[_ROW, node, action])
-            if node == UNVISITED or trees.is_over[_ROW, node]:
+            edges = search.edges(_ROW, node)
+            counts.append(int(edges.visits[0, action]))
+            node = int(edges.children[0, action])
+            if node == UNVISITED or search.trees.nodes[_ROW, node]["is_over"]:
                 break
-            visits = trees.children_visits[_ROW, node]
+            visits = search.edges(_ROW, node).visits[0]
             action = int(visits.argmax())
             if visits[action] == 0:
                 break

@@ -6,6 +6,7 @@ others go on, so that self-play keeps the network's batch full with searches of 
 """
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,8 @@ from alphago.search.tree import (
     LEAF_CHILD,
     ROOT,
     UNVISITED,
+    Edges,
+    allocate_edges,
     allocate_leaves,
     allocate_trees,
     state_rows,
@@ -25,7 +28,7 @@ from alphago.search.tree import (
 from alphago.search.tree_kernels import (
     NO_BAD_ROW,
     expand_and_back_up,
-    game_tree,
+    fill_edges,
     keep_subtree,
     select_leaves,
 )
@@ -184,6 +187,7 @@ class BatchSearch:
         self._noise_weights = np.zeros(num_rows, np.float32)
         self.num_batches = 0  # calls of the evaluator
         self.num_leaves = 0  # rows of these calls that a simulation asked for
+        self.seconds_evaluating = 0.0  # wall time of these calls
         self._exploration = exploration_table(
             num_nodes, init=config.exploration_init, base=config.exploration_base
         )
@@ -236,11 +240,12 @@ class BatchSearch:
             False if nothing could be kept, since no simulation tried the action or it ends the
             game. The row is left as it was; `start` gives it the new position.
         """
-        trees = self.trees
-        child = trees.children_index[row, ROOT, action] if trees.num_nodes[row] > 0 else UNVISITED
-        if child == UNVISITED or trees.is_over[row, child]:
+        if self.root_visits(row) == 0:
             return False
-        keep_subtree(game_tree(trees, row), self._states.nodes[row], int(child), self._new_index)
+        child = int(self.edges(row, ROOT).children[0, action])
+        if child == UNVISITED or self.trees.nodes[row, child]["is_over"]:
+            return False
+        keep_subtree(self.trees, self._states.nodes[row], row, child, self._new_index)
         self._remaining[row] = 0
         return True
 
@@ -262,7 +267,11 @@ class BatchSearch:
     def root_visits(self, row: int) -> int:
         """Returns the evaluations that went into a row's root, its own included; 0 before it."""
         is_begun = self.trees.num_nodes[row] > 0
-        return int(self.trees.node_visits[row, ROOT]) if is_begun else 0
+        return int(self.trees.nodes[row, ROOT]["visits"]) if is_begun else 0
+
+    def edges(self, row: int, node: int) -> Edges:
+        """Returns what is known of the actions of a node that is not over, [1, A] each."""
+        return self._edges(np.array([row]), np.array([node]))
 
     def run_simulation(self) -> None:
         """Runs the next simulation of every unfinished row, with one call of the evaluator.
@@ -270,7 +279,7 @@ class BatchSearch:
         Raises:
             EvaluationError: if the evaluator's answer cannot be used.
         """
-        num_children = select_leaves(
+        select_leaves(
             self.trees,
             self._states,
             self._exploration,
@@ -281,8 +290,11 @@ class BatchSearch:
         )
         self.num_batches += 1
         self.num_leaves += int(np.count_nonzero(self._leaves.kinds))
-        self._step_to_leaves(num_children)
+        rows = np.flatnonzero(self._leaves.kinds == LEAF_CHILD)
+        self.game.play(self._leaf_states, self._leaves.actions[rows], rows)
+        started = time.perf_counter()
         evaluation = self.evaluator.evaluate(self._leaf_states)
+        self.seconds_evaluating += time.perf_counter() - started
         self._check_answer(evaluation)
         self._expand(evaluation.prior_logits, evaluation.value)
 
@@ -293,31 +305,26 @@ class BatchSearch:
     def result(self, rows: npt.NDArray[np.int64]) -> SearchResult:
         """Returns what the search found at the roots of some finished rows [K]."""
         assert not self._remaining[rows].any(), "a row that has not finished has no result"
-        trees = self.trees
-        visit_counts = trees.children_visits[rows, ROOT]
-        priors = trees.children_priors[rows, ROOT]
+        roots = self.trees.nodes[rows, ROOT]
+        edges = self._edges(rows, np.full(len(rows), ROOT))
+        visit_counts = edges.visits
         totals = visit_counts.sum(axis=1, keepdims=True)
-        policy_target = np.where(totals > 0, visit_counts / np.maximum(totals, 1), priors)
-        root_values = trees.node_value_sums[rows, ROOT] / trees.node_visits[rows, ROOT]
-        action_values = trees.children_value_sums[rows, ROOT] / np.maximum(visit_counts, 1)
+        policy_target = np.where(totals > 0, visit_counts / np.maximum(totals, 1), edges.priors)
+        root_values = roots["value_sum"] / roots["visits"]
+        action_values = edges.value_sums / np.maximum(visit_counts, 1)
         return SearchResult(
             visit_counts=visit_counts,
             policy_target=policy_target.astype(np.float32),
             root_values=root_values.astype(np.float32),
             action_values=action_values.astype(np.float32),
-            priors=priors,
+            priors=edges.priors,
         )
 
-    def _step_to_leaves(self, num_children: int) -> None:
-        """Plays each simulation's last action; rows without a new child keep their root state."""
-        states, actions = self._leaf_states, self._leaves.actions
-        if num_children == len(states):
-            # The usual case. Bytes are copied several times faster than structured rows.
-            stepped = self.game.step(states, actions)
-            self._states.leaves[:] = stepped.view(np.uint8).reshape(self._states.leaves.shape)
-        else:
-            is_child = self._leaves.kinds == LEAF_CHILD
-            states[is_child] = self.game.step(states[is_child], actions[is_child])
+    def _edges(self, rows: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64]) -> Edges:
+        """Returns what is known of the actions of some nodes, [K, A] each."""
+        edges = allocate_edges(len(rows), self.game.spec.num_actions)
+        fill_edges(self.trees, rows, nodes, edges)
+        return edges
 
     def _expand(self, prior_logits: FloatArray, values: FloatArray) -> None:
         """Adds the leaves to the trees and backs their values up."""

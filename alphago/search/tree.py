@@ -11,53 +11,74 @@ from alphago.types import States
 ROOT = 0  # index of the root node in every tree
 NO_PARENT = -1  # parent of the root
 UNVISITED = -1  # index of a child that no simulation has reached
+NO_PRIOR = np.float32(-1.0)  # in `untried_priors`, of an action that is illegal or was tried
+
+# Beside actions, in the field `best_untried` of a node.
+NONE_UNTRIED = -1
+NOT_LOOKED_UP = -2
 
 # What `select_leaves` found for a row.
 LEAF_NONE = 0  # the row has spent its budget (or was never started)
 LEAF_ROOT = 1  # the root itself has not been evaluated yet
 LEAF_CHILD = 2  # a new child: an action that was never tried at its parent
 
+# What the tree keeps of a node, 32 bytes: two to a line of the processor's cache, since a descent
+# looks at every tried action of every node on its way. Values are in the view of the player to
+# move. Sums are kept instead of means: a sum of results (1, 0, -1) is exact in any order, so that
+# actions with equal results stay exactly equal, where a running mean is rounded at each step.
+NODE = np.dtype(
+    [
+        ("visits", np.int32),  # 1, its own evaluation, plus those of its children; if over: all
+        ("value_sum", np.float32),  # of all values backed up through it, its own included
+        ("raw_value", np.float32),  # the evaluator's value, or the exact result
+        ("prior", np.float32),  # of the action that led here
+        ("tried_prior", np.float32),  # sum of the priors of its children
+        ("parent", np.int32),  # index of the node above, or NO_PARENT
+        ("action", np.int16),  # that led here from the parent; of the root not read
+        ("num_children", np.int16),  # actions that were tried
+        ("best_untried", np.int16),  # action of the highest untried prior; the lowest of equals
+        ("to_play", np.int8),
+        ("is_over", np.bool_),  # whether the game has ended there; it then has no children
+    ],
+    align=True,
+)
+
+Nodes = npt.NDArray[np.void]  # rows of NODE
+
 
 class Tree(NamedTuple):
     """One tree per game: B games, N nodes per tree, A actions.
 
-    Nodes are numbered in the order of their creation. `node_value_sums` and `raw_values` are in the
-    view of the player to move at that node; `children_value_sums` in the view of the player to move
-    at the *parent*, so that choosing an action never needs a sign. Sums are kept instead of means:
-    a sum of results (1, 0, -1) is exact in any order, so that actions with equal results stay
-    exactly equal, where a running mean is rounded at each step. A node that is over has a value but
-    no children: its `children_*` and `legal_actions` rows are never written nor read.
+    Nodes are numbered in the order of their creation. What is known of an action that was tried
+    stands at the child it led to, and nowhere else: few of a node's actions are ever tried, and
+    what is not written needs no memory traffic. `Edges` gives the usual form, by action.
 
     Attributes:
         num_nodes: nodes in use; 0 before the root is evaluated.
-        node_visits: 1 (the node's own evaluation) plus the visits of its children; for a finished
-            node its visits.
-        node_value_sums: sum of all values backed up through the node, its own evaluation included.
-        raw_values: the evaluator's value, or the exact result of a finished game.
-        to_play: player to move.
-        is_over: whether the game has ended there.
-        parents: index of the parent, or NO_PARENT.
-        action_from_parent: the action that led here.
-        children_index: node index of each child, or UNVISITED.
-        children_priors: prior of each action, 0 where illegal.
-        children_visits: simulations that took each action.
-        children_value_sums: sum of the values of these simulations.
-        legal_actions: which actions are legal.
+        nodes: see NODE.
+        children: indices of the children, in the order in which their actions were tried; only the
+            first `num_children` count.
+        untried_priors: prior of each action that was not tried; NO_PRIOR for all others. Not
+            written where the game is over.
     """
 
     num_nodes: npt.NDArray[np.int32]  # [B]
-    node_visits: npt.NDArray[np.int32]  # [B, N]
-    node_value_sums: npt.NDArray[np.float32]  # [B, N]
-    raw_values: npt.NDArray[np.float32]  # [B, N]
-    to_play: npt.NDArray[np.int8]  # [B, N]
-    is_over: npt.NDArray[np.bool_]  # [B, N]
-    parents: npt.NDArray[np.int32]  # [B, N]
-    action_from_parent: npt.NDArray[np.int32]  # [B, N]
-    children_index: npt.NDArray[np.int32]  # [B, N, A]
-    children_priors: npt.NDArray[np.float32]  # [B, N, A]
-    children_visits: npt.NDArray[np.int32]  # [B, N, A]
-    children_value_sums: npt.NDArray[np.float32]  # [B, N, A]
-    legal_actions: npt.NDArray[np.bool_]  # [B, N, A]
+    nodes: Nodes  # [B, N]
+    children: npt.NDArray[np.int32]  # [B, N, A]
+    untried_priors: npt.NDArray[np.float32]  # [B, N, A]
+
+
+class Edges(NamedTuple):
+    """The actions of some nodes, K nodes with A actions each; see `edges_of`.
+
+    Values are in the view of the player to move at the node.
+    """
+
+    children: npt.NDArray[np.int32]  # [K, A], index of the child, or UNVISITED
+    visits: npt.NDArray[np.int32]  # [K, A], simulations that took the action
+    value_sums: npt.NDArray[np.float32]  # [K, A], sum of the values of these simulations
+    priors: npt.NDArray[np.float32]  # [K, A], 0 where illegal
+    legal: npt.NDArray[np.bool_]  # [K, A]
 
 
 class Leaves(NamedTuple):
@@ -72,27 +93,29 @@ class StateRows(NamedTuple):
     """Game states as rows of G bytes, so that kernels can move them without knowing the game."""
 
     nodes: npt.NDArray[np.uint8]  # [B, N, G], the state of every node
-    leaves: npt.NDArray[np.uint8]  # [B, G], of each row's leaf; before the game's step its parent's
+    leaves: npt.NDArray[np.uint8]  # [B, G], of each row's leaf; before the action its parent's
 
 
 def allocate_trees(num_games: int, num_nodes: int, num_actions: int) -> Tree:
     """Allocates trees, which searches reuse: a node's row is written when the node is created."""
-    nodes = (num_games, num_nodes)
     children = (num_games, num_nodes, num_actions)
     return Tree(
         num_nodes=np.zeros(num_games, np.int32),
-        node_visits=np.zeros(nodes, np.int32),
-        node_value_sums=np.zeros(nodes, np.float32),
-        raw_values=np.zeros(nodes, np.float32),
-        to_play=np.zeros(nodes, np.int8),
-        is_over=np.zeros(nodes, np.bool_),
-        parents=np.full(nodes, NO_PARENT, np.int32),
-        action_from_parent=np.zeros(nodes, np.int32),
-        children_index=np.full(children, UNVISITED, np.int32),
-        children_priors=np.zeros(children, np.float32),
-        children_visits=np.zeros(children, np.int32),
-        children_value_sums=np.zeros(children, np.float32),
-        legal_actions=np.zeros(children, np.bool_),
+        nodes=np.zeros((num_games, num_nodes), NODE),
+        children=np.zeros(children, np.int32),
+        untried_priors=np.zeros(children, np.float32),
+    )
+
+
+def allocate_edges(num_nodes: int, num_actions: int) -> Edges:
+    """Allocates the edges of so many nodes, for a kernel to fill."""
+    shape = (num_nodes, num_actions)
+    return Edges(
+        children=np.empty(shape, np.int32),
+        visits=np.empty(shape, np.int32),
+        value_sums=np.empty(shape, np.float32),
+        priors=np.empty(shape, np.float32),
+        legal=np.empty(shape, np.bool_),
     )
 
 

@@ -1,7 +1,7 @@
 """The compiled half of the search: descend to a leaf, expand it, back its value up. Knows no game.
 
-Helpers are written for one tree; `game_tree` gives the views of one game, and only the outermost
-kernels loop over the batch. Everything is changed in place.
+Helpers speak of one tree or one node; only the outermost kernels loop over the batch. Everything is
+changed in place.
 """
 
 import math
@@ -16,9 +16,14 @@ from alphago.search.tree import (
     LEAF_NONE,
     LEAF_ROOT,
     NO_PARENT,
+    NO_PRIOR,
+    NONE_UNTRIED,
+    NOT_LOOKED_UP,
     ROOT,
     UNVISITED,
+    Edges,
     Leaves,
+    Nodes,
     StateRows,
     Tree,
 )
@@ -28,112 +33,81 @@ NO_BAD_ROW = -1  # returned by `expand_and_back_up` when every evaluation was us
 
 
 @kernel
-def game_tree(trees: Tree, b: int) -> Tree:
-    """Returns the tree of game `b` as views: every field loses its batch axis."""
-    return Tree(
-        trees.num_nodes[b : b + 1],
-        trees.node_visits[b],
-        trees.node_value_sums[b],
-        trees.raw_values[b],
-        trees.to_play[b],
-        trees.is_over[b],
-        trees.parents[b],
-        trees.action_from_parent[b],
-        trees.children_index[b],
-        trees.children_priors[b],
-        trees.children_visits[b],
-        trees.children_value_sums[b],
-        trees.legal_actions[b],
-    )
+def highest_prior(priors: FloatArray) -> int:
+    """Returns the action with the highest prior [A], the lowest of equals, or NONE_UNTRIED."""
+    best = NONE_UNTRIED
+    highest = NO_PRIOR
+    for a in range(priors.size):
+        if priors[a] > highest:
+            highest = priors[a]
+            best = a
+    return best
+
+
+@kernel
+def own_value_sum(nodes: Nodes, child: int, to_play: int) -> Real:
+    """Returns the sum of a child's values in the view of `to_play`, the player who chose it.
+
+    The sign flips where the player changes, not per ply: a player may move twice in a row.
+    """
+    value_sum = nodes[child]["value_sum"]
+    return value_sum if nodes[child]["to_play"] == to_play else -value_sum
 
 
 @kernel
 def select_action(
-    visits: npt.NDArray[np.int32],
-    value_sums: FloatArray,
-    priors: FloatArray,
-    legal: BoolArray,
-    node_value: Real,
+    nodes: Nodes,
+    node: int,
+    children: npt.NDArray[np.int32],
+    untried_priors: FloatArray,
     exploration: Real,
     fpu_reduction: Real,
-) -> int:
-    """Returns the legal action with the highest PUCT score; the lowest number wins ties.
+) -> tuple[int, int]:
+    """Returns the action with the highest PUCT score, and its child or UNVISITED.
+
+    The lowest action wins ties. All untried actions have the same value, so that of them only the
+    one with the highest prior is looked at; it is kept until it is tried.
 
     Args:
-        visits: int32 [A], simulations that took each action of the node.
-        value_sums: float32 [A], sum of their values.
-        priors: float32 [A].
-        legal: bool [A].
-        node_value: mean value of the node, view of its player to move.
+        nodes: [N], the nodes of one tree.
+        node: one of them, not over.
+        children: int32 [A], its children.
+        untried_priors: float32 [A].
         exploration: entry of the exploration table for the node's visits.
         fpu_reduction: how far below the node's value an untried action is assumed to be.
     """
-    visited_prior = np.float32(0.0)
-    for a in range(visits.size):
-        if visits[a] > 0:
-            visited_prior += priors[a]
-    unvisited_value = first_play_value(node_value, visited_prior, fpu_reduction)
-    best_action = -1
+    here = nodes[node]
+    if here["best_untried"] == NOT_LOOKED_UP:
+        here["best_untried"] = highest_prior(untried_priors)
+    best_action = here["best_untried"]
+    best_child = UNVISITED
     best_score = np.float32(-np.inf)
-    for a in range(visits.size):
-        if legal[a]:
-            value = unvisited_value
-            if visits[a] > 0:
-                value = value_sums[a] / np.float32(visits[a])
-            score = puct_score(value, priors[a], visits[a], exploration)
-            if score > best_score:
-                best_score = score
-                best_action = a
-    return best_action
+    if best_action != NONE_UNTRIED:
+        node_value = here["value_sum"] / np.float32(here["visits"])
+        value = first_play_value(node_value, here["tried_prior"], fpu_reduction)
+        best_score = puct_score(value, untried_priors[best_action], 0, exploration)
+    for place in range(here["num_children"]):
+        child = children[place]
+        visits = nodes[child]["visits"]
+        value = own_value_sum(nodes, child, here["to_play"]) / np.float32(visits)
+        score = puct_score(value, nodes[child]["prior"], visits, exploration)
+        is_first_of_equals = score == best_score and nodes[child]["action"] < best_action
+        if score > best_score or is_first_of_equals:
+            best_score = score
+            best_action = nodes[child]["action"]
+            best_child = child
+    return best_action, best_child
 
 
 @kernel
-def back_up(tree: Tree, leaf: int, value: Real) -> None:
-    """Adds one visit of `value` (view of the leaf's player) to the leaf and to every node above it.
-
-    The sign flips where the player changes, not per ply: a player may move twice in a row.
-    """
+def back_up(nodes: Nodes, leaf: int, value: Real) -> None:
+    """Adds one visit of `value` (view of the leaf's player) to the leaf and to every node above."""
+    to_play = nodes[leaf]["to_play"]
     node = leaf
-    tree.node_visits[node] += 1
-    tree.node_value_sums[node] += value
-    while tree.parents[node] != NO_PARENT:
-        parent = tree.parents[node]
-        action = tree.action_from_parent[node]
-        if tree.to_play[parent] != tree.to_play[node]:
-            value = -value
-        tree.children_visits[parent, action] += 1
-        tree.children_value_sums[parent, action] += value
-        tree.node_visits[parent] += 1
-        tree.node_value_sums[parent] += value
-        node = parent
-
-
-@kernel
-def descend(
-    tree: Tree, exploration: FloatArray, fpu_reduction: Real, root_fpu_reduction: Real
-) -> tuple[int, int]:
-    """Follows the best actions from the root; returns the last node on the way and its action.
-
-    The child behind that action is either not in the tree yet or finished.
-    """
-    node = ROOT
-    reduction = root_fpu_reduction
-    while True:
-        visits = tree.node_visits[node]
-        action = select_action(
-            tree.children_visits[node],
-            tree.children_value_sums[node],
-            tree.children_priors[node],
-            tree.legal_actions[node],
-            tree.node_value_sums[node] / np.float32(visits),
-            exploration[visits],
-            reduction,
-        )
-        child = tree.children_index[node, action]
-        if child == UNVISITED or tree.is_over[child]:
-            return node, action
-        node = child
-        reduction = fpu_reduction
+    while node != NO_PARENT:
+        nodes[node]["visits"] += 1
+        nodes[node]["value_sum"] += value if nodes[node]["to_play"] == to_play else -value
+        node = nodes[node]["parent"]
 
 
 @kernel
@@ -152,42 +126,49 @@ def select_leaves(
     root_fpu_reduction: Real,
     remaining: npt.NDArray[np.int32],
     leaves: Leaves,
-) -> int:
+) -> None:
     """Finds the leaf of each row's next simulation; fills `leaves` and `states.leaves` in place.
 
     A simulation that ends in a node already known to be finished needs no evaluation: its exact
     value is backed up here and the row goes on to its next simulation, so that a row wastes its
     slot of the batch only when its budget is spent. Where no child is to be made, the leaf state is
     that of the root.
-
-    Returns:
-        How many rows are LEAF_CHILD.
     """
-    num_children = 0
     for b in range(remaining.size):
-        tree = game_tree(trees, b)
-        leaves.parents[b] = ROOT
+        nodes = trees.nodes[b]
         leaves.kinds[b] = LEAF_NONE
-        if remaining[b] > 0 and tree.num_nodes[0] == 0:
+        node = ROOT
+        if remaining[b] > 0 and trees.num_nodes[b] == 0:
             leaves.kinds[b] = LEAF_ROOT
         while remaining[b] > 0 and leaves.kinds[b] == LEAF_NONE:
-            node, action = descend(tree, exploration, fpu_reduction, root_fpu_reduction)
-            child = tree.children_index[node, action]
+            action, child = select_action(
+                nodes,
+                node,
+                trees.children[b, node],
+                trees.untried_priors[b, node],
+                exploration[nodes[node]["visits"]],
+                root_fpu_reduction if node == ROOT else fpu_reduction,
+            )
             if child == UNVISITED:
                 leaves.kinds[b] = LEAF_CHILD
-                leaves.parents[b] = node
                 leaves.actions[b] = action
-                num_children += 1
-            else:
-                back_up(tree, child, tree.raw_values[child])
+            elif nodes[child]["is_over"]:
+                back_up(nodes, child, nodes[child]["raw_value"])
                 remaining[b] -= 1
-        copy_bytes(states.nodes[b, leaves.parents[b]], states.leaves[b])
-    return num_children
+                node = ROOT
+            else:
+                node = child
+        leaves.parents[b] = node
+        copy_bytes(states.nodes[b, node], states.leaves[b])
 
 
 @kernel
 def set_priors(priors: FloatArray, logits: FloatArray, legal: BoolArray) -> bool:
-    """Fills `priors` [A], a softmax over legal actions; tells whether the logits were finite."""
+    """Fills `priors` [A], a softmax over legal actions, NO_PRIOR for the others.
+
+    Returns:
+        Whether the logits of all legal actions were finite.
+    """
     highest = np.float32(-np.inf)
     for a in range(priors.size):
         if legal[a]:
@@ -196,41 +177,47 @@ def set_priors(priors: FloatArray, logits: FloatArray, legal: BoolArray) -> bool
             highest = max(highest, logits[a])
     total = np.float32(0.0)
     for a in range(priors.size):
-        priors[a] = np.float32(0.0)
+        priors[a] = NO_PRIOR
         if legal[a]:
             # A double's exp: the last bit of numpy's float32 exp differs with the compiler off.
             priors[a] = np.float32(math.exp(logits[a] - highest))
             total += priors[a]
     for a in range(priors.size):
-        priors[a] /= total
+        if legal[a]:
+            priors[a] /= total
     return True
 
 
 @kernel
 def mix_noise(priors: FloatArray, noise: FloatArray, weight: float) -> None:
-    """Mixes noise [A] into the priors in place: (1 - weight) * prior + weight * noise."""
+    """Mixes noise [A] into the legal priors: (1 - weight) * prior + weight * noise."""
     for a in range(priors.size):
-        priors[a] = (np.float32(1.0) - weight) * priors[a] + weight * noise[a]
+        if priors[a] != NO_PRIOR:
+            priors[a] = (np.float32(1.0) - weight) * priors[a] + weight * noise[a]
 
 
 @kernel
-def open_children(
-    index: npt.NDArray[np.int32],
-    visits: npt.NDArray[np.int32],
-    value_sums: FloatArray,
-    legal: BoolArray,
-    legal_at_leaf: BoolArray,
+def hang_below(
+    nodes: Nodes, parent: int, children: npt.NDArray[np.int32], priors: FloatArray, child: int
 ) -> None:
-    """Resets what a new node keeps of its actions, [A] each: none was tried yet."""
-    # One loop per array: a loop over all of them is twice as slow.
-    for a in range(index.size):
-        index[a] = UNVISITED
-    for a in range(visits.size):
-        visits[a] = 0
-    for a in range(value_sums.size):
-        value_sums[a] = np.float32(0.0)
-    for a in range(legal.size):
-        legal[a] = legal_at_leaf[a]
+    """Makes a new node, whose action is known, a child.
+
+    Args:
+        nodes: [N], the nodes of one tree.
+        parent: the node above.
+        children: int32 [A], of the parent.
+        priors: float32 [A], the parent's untried priors.
+        child: the new node.
+    """
+    above = nodes[parent]
+    action = nodes[child]["action"]
+    nodes[child]["parent"] = parent
+    nodes[child]["prior"] = priors[action]
+    above["tried_prior"] += priors[action]
+    priors[action] = NO_PRIOR
+    children[above["num_children"]] = child
+    above["num_children"] += 1
+    above["best_untried"] = NOT_LOOKED_UP
 
 
 @kernel
@@ -274,58 +261,91 @@ def expand_and_back_up(
         value = exact_values[b] if is_over[b] else values[b]
         if not (-1.0 <= value <= 1.0):
             return b
-        # Written out: a helper would get the 13 arrays by value, which costs more than all this.
         node = trees.num_nodes[b]
-        trees.num_nodes[b] += 1
-        trees.node_visits[b, node] = 0
-        trees.node_value_sums[b, node] = np.float32(0.0)
-        trees.raw_values[b, node] = value
-        trees.to_play[b, node] = to_play[b]
-        trees.is_over[b, node] = is_over[b]
-        trees.parents[b, node] = NO_PARENT
-        if leaves.kinds[b] == LEAF_CHILD:
-            trees.parents[b, node] = leaves.parents[b]
-            trees.action_from_parent[b, node] = leaves.actions[b]
-            trees.children_index[b, leaves.parents[b], leaves.actions[b]] = node
-        if not is_over[b]:
-            open_children(
-                trees.children_index[b, node],
-                trees.children_visits[b, node],
-                trees.children_value_sums[b, node],
-                trees.legal_actions[b, node],
-                legal[b],
-            )
-            if not set_priors(trees.children_priors[b, node], prior_logits[b], legal[b]):
-                return b
+        priors = trees.untried_priors[b, node]
+        if not is_over[b] and not set_priors(priors, prior_logits[b], legal[b]):
+            return b
+        new = trees.nodes[b, node]
+        new["visits"] = 0
+        new["value_sum"] = np.float32(0.0)
+        new["raw_value"] = value
+        new["tried_prior"] = np.float32(0.0)
+        new["parent"] = NO_PARENT
+        new["action"] = leaves.actions[b]
+        new["num_children"] = 0
+        new["best_untried"] = NOT_LOOKED_UP
+        new["to_play"] = to_play[b]
+        new["is_over"] = is_over[b]
         if leaves.kinds[b] == LEAF_ROOT:
-            mix_noise(trees.children_priors[b, node], noise[b], noise_weights[b])
+            mix_noise(priors, noise[b], noise_weights[b])
+        else:
+            parent = leaves.parents[b]
+            above = trees.untried_priors[b, parent]
+            hang_below(trees.nodes[b], parent, trees.children[b, parent], above, node)
         copy_bytes(states.leaves[b], states.nodes[b, node])
-        back_up(game_tree(trees, b), node, value)
+        trees.num_nodes[b] += 1
+        back_up(trees.nodes[b], node, value)
         remaining[b] -= 1
     return NO_BAD_ROW
 
 
 @kernel
+def fill_edges(
+    trees: Tree, rows: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64], edges: Edges
+) -> None:
+    """Gathers by action what is known of the actions of K nodes.
+
+    Args:
+        trees: the trees.
+        rows: int64 [K], the game of each node.
+        nodes: int64 [K], none over.
+        edges: filled in place.
+    """
+    for k in range(len(rows)):
+        b, node = rows[k], nodes[k]
+        tree = trees.nodes[b]
+        for a in range(edges.priors.shape[1]):
+            prior = trees.untried_priors[b, node, a]
+            edges.legal[k, a] = prior != NO_PRIOR
+            edges.priors[k, a] = prior if prior != NO_PRIOR else np.float32(0.0)
+            edges.children[k, a] = UNVISITED
+            edges.visits[k, a] = 0
+            edges.value_sums[k, a] = np.float32(0.0)
+        for place in range(tree[node]["num_children"]):
+            child = trees.children[b, node, place]
+            a = tree[child]["action"]
+            edges.legal[k, a] = True
+            edges.priors[k, a] = tree[child]["prior"]
+            edges.children[k, a] = child
+            edges.visits[k, a] = tree[child]["visits"]
+            edges.value_sums[k, a] = own_value_sum(tree, child, tree[node]["to_play"])
+
+
+@kernel
 def keep_subtree(
-    tree: Tree,
+    trees: Tree,
     states: UInt8Array,
+    b: int,
     new_root: int,
     new_index: npt.NDArray[np.int32],
 ) -> None:
     """Makes a node the root; it and what is below it move to the front, the rest is dropped.
 
     A child has a higher number than its parent, so that one pass in ascending order finds every
-    node's parent already moved, and no node is overwritten before its own turn.
+    node's parent already moved, and no node is overwritten before its own turn. For the same reason
+    each parent gets its children back in their order.
 
     Args:
-        tree: the tree of one game, changed in place.
+        trees: the trees, one of which is changed in place.
         states: uint8 [N, G], the states of its nodes, moved along in place.
+        b: the tree's game.
         new_root: the node, not the root.
         new_index: int32 [N], overwritten: where each node went, UNVISITED where it was dropped.
     """
+    nodes, children = trees.nodes[b], trees.children[b]
     num_kept = 0
-    for node in range(tree.num_nodes[0]):
-        parent = tree.parents[node]
+    for node in range(trees.num_nodes[b]):
+        parent = nodes[node]["parent"]
         new_index[node] = UNVISITED
         if node == new_root:
             new_parent = NO_PARENT
@@ -334,26 +354,13 @@ def keep_subtree(
         else:
             new_parent = new_index[parent]
         new_index[node] = num_kept
-        move_node(tree, node, num_kept)
+        nodes[num_kept] = nodes[node]
+        nodes[num_kept]["parent"] = new_parent
+        nodes[num_kept]["num_children"] = 0
+        trees.untried_priors[b, num_kept] = trees.untried_priors[b, node]
         copy_bytes(states[node], states[num_kept])
-        tree.parents[num_kept] = new_parent
         if new_parent != NO_PARENT:
-            tree.children_index[new_parent, tree.action_from_parent[num_kept]] = num_kept
+            children[new_parent, nodes[new_parent]["num_children"]] = num_kept
+            nodes[new_parent]["num_children"] += 1
         num_kept += 1
-    tree.num_nodes[0] = num_kept
-
-
-@kernel
-def move_node(tree: Tree, source: int, target: int) -> None:
-    """Copies all that a tree keeps of one node to the place of another, in place."""
-    tree.node_visits[target] = tree.node_visits[source]
-    tree.node_value_sums[target] = tree.node_value_sums[source]
-    tree.raw_values[target] = tree.raw_values[source]
-    tree.to_play[target] = tree.to_play[source]
-    tree.is_over[target] = tree.is_over[source]
-    tree.action_from_parent[target] = tree.action_from_parent[source]
-    tree.children_index[target] = tree.children_index[source]
-    tree.children_priors[target] = tree.children_priors[source]
-    tree.children_visits[target] = tree.children_visits[source]
-    tree.children_value_sums[target] = tree.children_value_sums[source]
-    tree.legal_actions[target] = tree.legal_actions[source]
+    trees.num_nodes[b] = num_kept

@@ -190,10 +190,10 @@ class TurnsTheBoardUpsideDown(ConnectFour):
 class RemembersTheLastCell(TicTacToe):
     """Keeps the last action in the state, and forgets to transform it."""
 
-    def _step_all(self, states, actions, after):
-        bad_row = super()._step_all(states, actions, after)
-        after["num_moves"] = actions
-        return bad_row
+    def _play_all(self, states, actions, rows):
+        bad = super()._play_all(states, actions, rows)
+        states["num_moves"][rows] = actions
+        return bad
 
 
 @mutant("answers have the shapes and dtypes")
@@ -289,6 +289,21 @@ class PlaysTheFirstActionEverywhere(ConnectFour):
         after = super().step(states, actions)
         after["num_moves"] = after["num_moves"][0] + actions[0]
         return after
+
+
+@mutant("play(s, a, rows)")
+class PlaysInRowsThatWereNotAskedFor(ConnectFour):
+    def play(self, states, actions, rows):
+        super().play(states, actions, rows)
+        states["num_moves"] = states["num_moves"].max()
+
+
+@mutant("play(s, a, rows)")
+class PlaysSomeActionsTheOtherWay(ConnectFour):
+    """Right in a step of all rows, wrong where only some are played."""
+
+    def play(self, states, actions, rows):
+        super().play(states, actions, rows if len(rows) == len(states) else rows[::-1])
 
 
 @mutant("step(s, a) refuses")

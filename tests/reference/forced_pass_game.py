@@ -145,6 +145,12 @@ class ForcedPassGame:
                 )
         return states_of([p.after(a) for p, a in zip(positions, chosen.tolist(), strict=True)])
 
+    def play(
+        self, states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+    ) -> None:
+        """Plays one action in some games, in place, see `Game.play`."""
+        states[rows] = self.step(states[rows], actions)
+
     def legal_actions(self, states: States) -> BoolArray:
         """Returns bool [B, A], True where the action is legal; all False in a finished game."""
         mask = np.zeros((len(states), NUM_CELLS + 1), dtype=np.bool_)

@@ -96,19 +96,25 @@ def check_tree(search: BatchSearch, *, row: int, root_state: States) -> None:
     trees, game = search.trees, search.game
     states = search._node_states[row]
     assert states[ROOT : ROOT + 1].tobytes() == root_state.tobytes()
-    assert trees.parents[row, ROOT] == NO_PARENT
+    nodes = trees.nodes[row]
+    assert nodes[ROOT]["parent"] == NO_PARENT
     for node in range(1, trees.num_nodes[row]):
-        parent, action = trees.parents[row, node], trees.action_from_parent[row, node]
-        assert trees.children_index[row, parent, action] == node
+        parent, action = int(nodes[node]["parent"]), int(nodes[node]["action"])
+        edges = search.edges(row, parent)
+        assert edges.children[0, action] == node
         stepped = game.step(states[parent : parent + 1], [int(action)])
         assert stepped.tobytes() == states[node : node + 1].tobytes()
-        assert trees.children_visits[row, parent, action] == trees.node_visits[row, node]
+        assert edges.visits[0, action] == nodes[node]["visits"]
     for node in range(trees.num_nodes[row]):
-        if not trees.is_over[row, node]:
-            index = trees.children_index[row, node]
+        if not nodes[node]["is_over"]:
+            edges = search.edges(row, node)
+            index = edges.children[0]
             assert (index[index != UNVISITED] < trees.num_nodes[row]).all()
-            visits = 1 + trees.children_visits[row, node].sum()
-            assert visits == trees.node_visits[row, node]
+            assert (edges.legal[0] == game.legal_actions(states[node : node + 1])[0]).all()
+            assert edges.priors.sum() == pytest.approx(1.0, abs=1e-5)
+            tried = edges.priors[0, index != UNVISITED].sum()
+            assert nodes[node]["tried_prior"] == pytest.approx(tried, abs=1e-5)
+            assert nodes[node]["visits"] == 1 + edges.visits.sum()
 
 
 def test_other_rows_are_left_alone() -> None:

@@ -199,11 +199,17 @@ class Go:
         """Plays one action in every game; see `Game.step`."""
         checked = integer_actions(actions, num_games=len(states))
         after = copy_states(states)
-        rows, suicide = go_rows(after), self.rules.suicide
-        bad_row = play_all(rows, self._layout, self._ko_rule, suicide, checked)
-        if bad_row >= 0:
-            raise illegal_action(self, states, row=bad_row, action=int(checked[bad_row]))
+        self.play(after, checked, np.arange(len(states)))
         return after
+
+    def play(
+        self, states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+    ) -> None:
+        """Plays one action in some games, in place; see `Game.play`."""
+        memory, suicide = go_rows(states), self.rules.suicide
+        bad = play_all(memory, self._layout, self._ko_rule, suicide, actions, rows)
+        if bad >= 0:
+            raise illegal_action(self, states, row=int(rows[bad]), action=int(actions[bad]))
 
     def legal_actions(self, states: States) -> BoolArray:
         """Returns bool [B, A], True where the action is legal; all False in a finished game."""

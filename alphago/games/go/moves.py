@@ -277,18 +277,23 @@ def play(row: Row, layout: Layout, player: int, action: int) -> None:
 
 @kernel
 def play_all(
-    rows: Rows, layout: Layout, ko_rule: int, suicide: bool, actions: npt.NDArray[np.int64]
+    rows: Rows,
+    layout: Layout,
+    ko_rule: int,
+    suicide: bool,
+    actions: npt.NDArray[np.int64],
+    games: npt.NDArray[np.int64],
 ) -> int:
-    """Plays actions [B] in every game, in place.
+    """Plays actions [K] in games [K], numbers of `rows`, in place.
 
     Returns:
-        The first row whose action is illegal, or -1; the rows from there on are as they were.
+        The place of the first illegal action, or -1; the games from there on are as they were.
     """
-    for b in range(len(actions)):
-        row = game_row(rows, b)
-        if not is_legal(row, layout, actions[b], ko_rule, suicide):
-            return b
-        play(row, layout, fact(row, layout, TO_PLAY), actions[b])
+    for k in range(len(actions)):
+        row = game_row(rows, games[k])
+        if not is_legal(row, layout, actions[k], ko_rule, suicide):
+            return k
+        play(row, layout, fact(row, layout, TO_PLAY), actions[k])
     return -1
 
 
