@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from alphago.errors import AlphagoError, TrainingError
 from scripts.arguments import CommandLineError, hint, one_line
+from scripts.team import TEAM_COMMANDS, is_in_team, run_in_team
 
 EXIT_OK = 0
 EXIT_FAILED = 1  # the input was right, but a run could not go on
@@ -88,7 +89,10 @@ def _run_command(command: str, words: list[str]) -> int:
     """Imports the command's module and runs it; `--help` ends argparse with SystemExit."""
     module = importlib.import_module(f"scripts.{command}")
     try:
-        module.main(words)
+        if command in TEAM_COMMANDS and is_in_team():
+            run_in_team(module.main, words)
+        else:
+            module.main(words)
     except SystemExit as stop:
         if stop.code not in (None, 0):  # while Ray runs, SIGTERM is such an exit
             raise

@@ -12,6 +12,8 @@ from scripts.train import hydra_parser, prepare, run_and_report
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+    from train.distributed import Team
+
 EXAMPLES = (
     "alphago resume runs/connect_four-20260101-120000 minutes=30",
     "alphago resume runs/first train.learning_rate=5e-4 selfplay.num_actors=1",
@@ -29,8 +31,8 @@ class Change(NamedTuple):
     new: Any
 
 
-def main(argv: Sequence[str]) -> None:
-    """Resumes a run."""
+def main(argv: Sequence[str], *, team: "Team | None" = None) -> None:
+    """Resumes a run; `team` as in `scripts.train.main`."""
     parser = hydra_parser(
         "resume",
         description=(
@@ -52,11 +54,11 @@ def main(argv: Sequence[str]) -> None:
     config = apply_overrides(saved, arguments.overrides)
     changes = find_changes(saved, config)
     check_changes(changes)
-    run_config = prepare(to_run_config(config))
+    run_config = prepare(to_run_config(config), team=team)
     print(f"run: {folder}", flush=True)
     if changes:
         print(format_changes(changes), flush=True)
-    run_and_report(run_config, folder=folder, resume=True)
+    run_and_report(run_config, folder=folder, resume=True, team=team)
 
 
 def find_changes(saved: "DictConfig", config: "DictConfig") -> list[Change]:

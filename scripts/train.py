@@ -18,6 +18,7 @@ from scripts.tables import format_table
 
 if TYPE_CHECKING:
     from train.config import RunConfig
+    from train.distributed import Team
     from train.run import RunResult
 
 EXAMPLES = (
@@ -66,13 +67,22 @@ def hydra_parser(
     return parser
 
 
-def main(argv: Sequence[str]) -> None:
-    """Trains once, or once per combination of values with `--multirun`."""
+def main(argv: Sequence[str], *, team: "Team | None" = None) -> None:
+    """Trains once, or once per combination of values with `--multirun`.
+
+    Args:
+        argv: the words after the sub-command.
+        team: the processes that learn together, this one leading; None if it learns alone.
+    """
     from scripts.overrides import GROUPS, expand, swept
 
     parser = hydra_parser(
         "train",
-        description="Learn a game from self-play; every option is key=value.",
+        description=(
+            "Learn a game from self-play; every option is key=value. Several GPUs share the\n"
+            "learning of a run that is started by\n"
+            "`torchrun --nproc-per-node=GPUS --no-python alphago train`."
+        ),
         examples=EXAMPLES,
         usage="[--multirun] [--cfg job] [key=value ...]",
         groups=GROUPS,
@@ -94,24 +104,27 @@ def main(argv: Sequence[str]) -> None:
     for run_config in run_configs:
         if run_config.run_dir is not None:
             check_unused(Path(run_config.run_dir))
-    prepared = [prepare(run_config) for run_config in run_configs]
+    prepared = [prepare(run_config, team=team) for run_config in run_configs]
     if len(jobs) == 1:
-        start(prepared[0])
+        start(prepared[0], team=team)
     else:
-        start_all(prepared, options=[" ".join(words) for words in swept(jobs)])
+        start_all(prepared, options=[" ".join(words) for words in swept(jobs)], team=team)
 
 
-def start_all(run_configs: Sequence["RunConfig"], *, options: Sequence[str]) -> None:
+def start_all(
+    run_configs: Sequence["RunConfig"], *, options: Sequence[str], team: "Team | None" = None
+) -> None:
     """Trains several new runs, one after the other, and lists them; Ctrl-C starts no other.
 
     Args:
         run_configs: the runs.
         options: what each of them has for itself, for people.
+        team: as in `main`.
     """
     num_runs, rows = len(run_configs), [("options", "folder")]
     for number, (run_config, text) in enumerate(zip(run_configs, options, strict=True), start=1):
         print(f"run {number} of {num_runs}: {text}", flush=True)
-        folder, was_interrupted = start(run_config)
+        folder, was_interrupted = start(run_config, team=team)
         rows.append((text, str(folder)))
         if was_interrupted:
             break
@@ -131,8 +144,12 @@ def separate_folders(run_configs: Sequence["RunConfig"]) -> list["RunConfig"]:
     ]
 
 
-def prepare(run_config: "RunConfig") -> "RunConfig":
+def prepare(run_config: "RunConfig", *, team: "Team | None" = None) -> "RunConfig":
     """Checks what a run needs of this machine before anything starts.
+
+    Args:
+        run_config: the run.
+        team: as in `main`.
 
     Returns:
         The configuration, in which the file of a suite is absolute: the run may be resumed from
@@ -140,13 +157,15 @@ def prepare(run_config: "RunConfig") -> "RunConfig":
 
     Raises:
         SuiteError: if the position suite cannot be read.
-        ConfigError: if the device asked for does not work.
+        ConfigError: if the device asked for does not work, or the team cannot share the minibatch.
     """
     from alphago.games import make_game
     from alphago.network.evaluator import choose_device
     from eval.suites import load_suite
 
-    choose_device(run_config.evaluator.device)
+    device = choose_device(run_config.evaluator.device)
+    if team is not None:
+        team.check(batch_size=run_config.train.batch_size, device=device)
     file = run_config.suite.file
     if file is None:
         return run_config
@@ -157,7 +176,7 @@ def prepare(run_config: "RunConfig") -> "RunConfig":
     return dataclasses.replace(run_config, suite=suite)
 
 
-def start(run_config: "RunConfig") -> tuple[Path, bool]:
+def start(run_config: "RunConfig", *, team: "Team | None" = None) -> tuple[Path, bool]:
     """Makes the folder of a new run and trains; returns it, and whether Ctrl-C ended the run."""
     from train.config import config_text
     from train.run_folder import write_text
@@ -166,10 +185,12 @@ def start(run_config: "RunConfig") -> tuple[Path, bool]:
     # Before Ray starts, which takes seconds: a folder with this file can be resumed.
     write_text(folder / CONFIG_FILE, config_text(run_config))
     print(f"run: {folder}", flush=True)
-    return folder, run_and_report(run_config, folder=folder, resume=False)
+    return folder, run_and_report(run_config, folder=folder, resume=False, team=team)
 
 
-def run_and_report(run_config: "RunConfig", *, folder: Path, resume: bool) -> bool:
+def run_and_report(
+    run_config: "RunConfig", *, folder: Path, resume: bool, team: "Team | None" = None
+) -> bool:
     """Trains in a folder, then says how it ended and how to play and go on.
 
     Returns:
@@ -185,7 +206,8 @@ def run_and_report(run_config: "RunConfig", *, folder: Path, resume: bool) -> bo
     with contextlib.ExitStack() as stack:
         if selfplay.mode == "ray":
             stack.enter_context(ray_session(num_actors=selfplay.num_actors or usable_cpus()))
-        result = run(run_config, run_dir=folder, resume=resume, progress=make_progress())
+        progress = make_progress()
+        result = run(run_config, run_dir=folder, resume=resume, progress=progress, team=team)
     name = shlex.quote(str(folder))
     go_on = " ".join(["resume", name, *options_to_go_on(run_config, result)])
     print(

@@ -149,7 +149,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         assert folder.parts[0] == "runs"
         return composition.compose_config(["minutes=null", "games=1"])
 
-    def start(config: RunConfig) -> tuple[Path, bool]:
+    def start(config: RunConfig, **team: object) -> tuple[Path, bool]:
         done.append("train")
         return Path("runs"), False
 
@@ -157,7 +157,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(f"scripts.{command}.make_players", make_players)
     # `resume` first: it takes `prepare` from `train` when it is imported, maybe here.
     for command in ("resume", "train"):
-        monkeypatch.setattr(f"scripts.{command}.prepare", lambda config: config)
+        monkeypatch.setattr(f"scripts.{command}.prepare", lambda config, **team: config)
     monkeypatch.setattr("scripts.train.check_unused", lambda folder: None)
     monkeypatch.setattr("scripts.train.start", start)
     monkeypatch.setattr("scripts.resume.check_is_run", lambda folder: None)

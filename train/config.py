@@ -15,7 +15,7 @@ from eval.gating import GateConfig
 from selfplay.actors import ActorSetup
 from selfplay.config import SelfPlayConfig
 from train.replay_buffer import ReplayConfig
-from train.trainer import TrainerConfig
+from train.trainer_config import TrainerConfig
 
 LOOPS = ("synchronous", "asynchronous")
 

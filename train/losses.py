@@ -25,6 +25,7 @@ def compute_losses(
     policy_targets: torch.Tensor,
     value_targets: torch.Tensor,
     weights: torch.Tensor,
+    weight_sum: float | None = None,
 ) -> LossTerms:
     """Compares a network's answers with the targets.
 
@@ -37,6 +38,7 @@ def compute_losses(
         policy_targets: float32 [M, A], each row sums to 1.
         value_targets: float32 [M] in [-1, 1], view of the player to move.
         weights: float32 [M], at least 0, not all 0.
+        weight_sum: what weighted sums are divided by; None for the sum of `weights`.
 
     Returns:
         The terms; gradients flow through the first three, the last two are only to be watched.
@@ -48,8 +50,10 @@ def compute_losses(
     target_entropy = -torch.special.xlogy(policy_targets, policy_targets).sum(dim=1)
     squared_error = (value_targets - values.float()).square()
 
+    divisor = weights.sum() if weight_sum is None else weight_sum
+
     def mean(numbers: torch.Tensor) -> torch.Tensor:
-        return (weights * numbers).sum() / weights.sum()
+        return (weights * numbers).sum() / divisor
 
     policy, value = mean(cross_entropy), mean(squared_error)
     return LossTerms(

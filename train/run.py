@@ -15,6 +15,7 @@ from eval.suites import SuiteResult, merge_suite_results, split_suite
 from selfplay.play import PlayReport
 from train.actor_tasks import gate_games, suite_scores
 from train.config import RunConfig
+from train.distributed import Team
 from train.progress import Progress
 from train.reporting import Reporter
 from train.session import Session, open_session
@@ -34,7 +35,14 @@ class RunResult(NamedTuple):
     best: str  # name of the checkpoint of the best network
 
 
-def run(config: RunConfig, *, run_dir: Path, resume: bool, progress: Progress) -> RunResult:
+def run(
+    config: RunConfig,
+    *,
+    run_dir: Path,
+    resume: bool,
+    progress: Progress,
+    team: Team | None = None,
+) -> RunResult:
     """Trains until a limit is reached or Ctrl-C.
 
     Limits on games and steps end the run with the iteration that reaches them; that on time, and
@@ -45,6 +53,7 @@ def run(config: RunConfig, *, run_dir: Path, resume: bool, progress: Progress) -
         run_dir: its folder; it exists.
         resume: go on from the newest sound checkpoint of the folder.
         progress: what the user sees.
+        team: the processes that learn together, this one leading; None if it learns alone.
 
     Returns:
         How it ended; the run is saved.
@@ -56,7 +65,7 @@ def run(config: RunConfig, *, run_dir: Path, resume: bool, progress: Progress) -
     play_and_learn = PLAY_AND_LEARN[config.loop]
     with (
         progress,
-        open_session(config, run_dir, resume=resume) as session,
+        open_session(config, run_dir, resume=resume, team=team) as session,
         closing(Reporter(session, run_dir, progress)) as reporter,
         stop_on_signal(session.stop_rule, notify=progress.message),
     ):

@@ -30,6 +30,8 @@ from train.checkpoint import (
     write_best,
 )
 from train.config import RunConfig, actor_setup, config_text
+from train.distributed import Team
+from train.followers import TrainerSetup, make_trainer
 from train.learner import Learner
 from train.play_totals import PlayTotals
 from train.replay_buffer import ReplayBuffer
@@ -42,7 +44,6 @@ from train.run_folder import (
 )
 from train.run_state import Counters, RunState, from_json, to_json, wrong_kind_errors
 from train.stopping import Clock, StopRule
-from train.trainer import Trainer
 
 logger = logging.getLogger(__name__)
 
@@ -56,19 +57,24 @@ _GATE_KEY = 2
 class Session:
     """The parts of a run, put together. Made by `open_session`."""
 
-    def __init__(self, config: RunConfig, run_dir: Path, *, sitting: int) -> None:
+    def __init__(
+        self, config: RunConfig, run_dir: Path, *, sitting: int, team: Team | None = None
+    ) -> None:
         """Builds everything for a new run; `restore` then takes it to where a checkpoint was."""
         self.config = config
         self.run_dir = run_dir
         self.game = make_game(config.game.text)
         self.setup = actor_setup(config)
         self.store = RecordStore(run_dir / RECORDS_FOLDER, self.game.spec.name)
-        self.trainer = Trainer(
-            self.game.spec,
-            config.network,
-            config.train,
-            device=choose_device(config.evaluator.device),
-            seed=config.seed,
+        self.trainer = make_trainer(
+            TrainerSetup(
+                game=config.game.text,
+                network=config.network,
+                train=config.train,
+                device=choose_device(config.evaluator.device).type,
+                seed=config.seed,
+            ),
+            team,
         )
         self.learner = Learner(
             self.game,
@@ -297,7 +303,9 @@ def make_pool(setup: ActorSetup, *, sitting: int) -> InlinePool | RayPool:
 
 
 @contextmanager
-def open_session(config: RunConfig, run_dir: Path, *, resume: bool) -> Iterator[Session]:
+def open_session(
+    config: RunConfig, run_dir: Path, *, resume: bool, team: Team | None = None
+) -> Iterator[Session]:
     """Locks the run's folder and starts a sitting, from the newest sound checkpoint on resuming.
 
     Raises:
@@ -310,7 +318,7 @@ def open_session(config: RunConfig, run_dir: Path, *, resume: bool) -> Iterator[
         sitting = begin_sitting(run_dir)
         if found is None:  # at once: a folder with this file can be resumed, whatever happens next
             write_text(run_dir / CONFIG_FILE, config_text(config))
-        session = Session(config, run_dir, sitting=sitting)
+        session = Session(config, run_dir, sitting=sitting, team=team)
         try:
             if found is None:
                 session.save()

@@ -1,23 +1,25 @@
 """One optimiser step at a time, and all that has to be kept to go on exactly after a stop."""
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
-from alphago.errors import CheckpointError, TrainingError, check_config, check_count
+from alphago.errors import CheckpointError, TrainingError
 from alphago.games.game import GameSpec
-from alphago.network.evaluator import PRECISIONS, choose_precision
+from alphago.network.evaluator import choose_precision
 from alphago.network.network import NetworkConfig, make_network, weights_of
 from alphago.types import FloatArray, Weights
 from selfplay.cpus import usable_cpus
+from train.distributed import Kind, Share, Team
 from train.losses import LossTerms, compute_losses
 from train.optimizers import (
-    OPTIMIZERS,
     fill_tensors,
     make_moments,
     make_optimizer,
@@ -25,76 +27,18 @@ from train.optimizers import (
     to_arrays,
 )
 from train.targets import TrainingRows
+from train.trainer_config import TrainerConfig, learning_rate
 from train.weight_average import WeightAverage
 
-SCHEDULES = ("constant", "cosine", "step")
 # Nats; even a uniform guess over 19x19 costs 6, so beyond this nothing is learnt.
 HIGHEST_LOSS = 100.0
-STEP_POINTS = (0.5, 0.75)  # parts of the run after which the schedule `step` lowers the rate
+
+# Planes [M, C, H, W] in, logits [M, A] and values [M] out.
+Network: TypeAlias = Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
 
 
-@dataclass(kw_only=True)
-class TrainerConfig:
-    """How the network learns.
-
-    Attributes:
-        batch_size: rows of one optimiser step (AlphaGo Zero: 2048, AlphaZero: 4096).
-        optimizer: `sgd` (with momentum, as in the papers) or `adamw`.
-        learning_rate: highest learning rate, per step (AlphaGo Zero: 0.01, AlphaZero: 0.2).
-        momentum: momentum of SGD, first beta of AdamW (AlphaGo Zero: 0.9).
-        weight_decay: L2 on weight matrices and kernels; biases and batch norm have none. Within the
-            gradient for SGD, apart from it for AdamW (AlphaGo Zero: 1e-4 on the squared norm, which
-            is 2e-4 here).
-        warmup_steps: steps over which the learning rate rises from 0; 0 for none.
-        schedule: how the rate falls over the run: not at all with `constant`, smoothly with
-            `cosine`, by equal factors after a half and three quarters of the run with `step`.
-        final_learning_rate_fraction: where `cosine` and `step` end, as a share of the highest rate
-            (AlphaGo Zero: 0.01, by steps).
-        gradient_clip: largest norm of the gradient, null for no limit.
-        ema_decay: decay per step of the running average of the weights, which then plays; null to
-            play with the weights themselves.
-        precision: `fp32`, `bf16` (autocast) or `auto`: bf16 where the hardware has it.
-        num_threads: CPU threads of a step; null for all usable ones.
-    """
-
-    batch_size: int
-    optimizer: str
-    learning_rate: float
-    momentum: float
-    weight_decay: float
-    warmup_steps: int
-    schedule: str
-    final_learning_rate_fraction: float
-    gradient_clip: float | None
-    ema_decay: float | None
-    precision: str
-    num_threads: int | None
-
-    def __post_init__(self) -> None:
-        """Checks the values."""
-        for name, choices in (
-            ("optimizer", OPTIMIZERS),
-            ("schedule", SCHEDULES),
-            ("precision", PRECISIONS),
-        ):
-            value = getattr(self, name)
-            check_config(f"train.{name}", value, value in choices, ", ".join(choices))
-        # Batch norm cannot learn from one row.
-        check_count("train.batch_size", self.batch_size, at_least=2)
-        check_count("train.num_threads", self.num_threads, at_least=1, or_null=True)
-        check_count("train.warmup_steps", self.warmup_steps, at_least=0)
-        rate, clip, average = self.learning_rate, self.gradient_clip, self.ema_decay
-        check_config("train.learning_rate", rate, 0 < rate < math.inf, "a number above 0")
-        check_config("train.momentum", self.momentum, 0 <= self.momentum < 1, "from 0 to below 1")
-        decay = self.weight_decay
-        check_config("train.weight_decay", decay, 0 <= decay < math.inf, "a number of at least 0")
-        fraction = self.final_learning_rate_fraction
-        check_config(
-            "train.final_learning_rate_fraction", fraction, 0 < fraction <= 1, "above 0, at most 1"
-        )
-        check_config("train.gradient_clip", clip, clip is None or clip > 0, "above 0, or null")
-        is_decay = average is None or 0 < average < 1
-        check_config("train.ema_decay", average, is_decay, "between 0 and 1, or null")
+class DivergedError(TrainingError):
+    """Loss, gradient or batch norm's statistics have left the sensible; nothing has changed."""
 
 
 class StepMetrics(NamedTuple):
@@ -120,24 +64,6 @@ class ValidationMetrics(NamedTuple):
     values: FloatArray  # [R], the network's values
 
 
-def learning_rate(config: TrainerConfig, num_steps: int, *, progress: float) -> float:
-    """Returns the rate of the next step.
-
-    Args:
-        config: highest rate, warm-up and schedule.
-        num_steps: steps made before.
-        progress: part of the run that is over, 0 to 1.
-    """
-    last, factor = config.final_learning_rate_fraction, 1.0
-    if config.schedule == "cosine":
-        factor = last + (1.0 - last) * 0.5 * (1.0 + math.cos(math.pi * progress))
-    elif config.schedule == "step":
-        num_passed = sum(progress >= point for point in STEP_POINTS)
-        factor = last ** (num_passed / len(STEP_POINTS))
-    warmup = min(1.0, (num_steps + 1) / max(config.warmup_steps, 1))
-    return config.learning_rate * warmup * factor
-
-
 class Trainer:
     """A network in training.
 
@@ -156,6 +82,7 @@ class Trainer:
         *,
         device: torch.device | str,
         seed: int,
+        team: Team | None = None,
     ) -> None:
         """Makes a network with random weights.
 
@@ -165,16 +92,26 @@ class Trainer:
             config: how it learns.
             device: where it learns.
             seed: decides the random weights.
+            team: the processes that learn together, each of which makes its trainer now; None if
+                this one learns alone.
         """
         self.config = config
         self.num_steps = 0
         self._device = torch.device(device)
-        self._num_threads = config.num_threads or usable_cpus()
+        self._team = team
+        self._num_threads = config.num_threads or num_threads_for(team)
         self.precision = choose_precision(config.precision, self._device)
-        self.network = make_network(spec, network_config, seed=seed).to(self._device).train()
+        self.network: nn.Module = make_network(spec, network_config, seed=seed)
+        self.network.to(self._device).train()
         for weight in self.network.parameters():  # convolutions are faster with channels last
             if weight.ndim == 4:
                 weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+        if team is not None and self._device.type == "cuda":
+            convert: Callable[[nn.Module], nn.Module] = nn.SyncBatchNorm.convert_sync_batchnorm
+            self.network = convert(self.network)
+        # What learns: with a team, its backward pass leaves the mean of all gradients behind.
+        self._learning = self.network if team is None else DistributedDataParallel(self.network)
+        self._is_team_up_to_date = False  # about weights and optimiser of this trainer
         self._parameters = dict(self.network.named_parameters())
         self._decayed = [weight for weight in self._parameters.values() if weight.ndim > 1]
         self._statistics = [b for b in self.network.buffers() if b.is_floating_point()]
@@ -188,7 +125,7 @@ class Trainer:
         self._average = None if decay is None else WeightAverage(self.network, decay)
 
     def step(self, rows: TrainingRows, progress: float) -> StepMetrics:
-        """Makes one optimiser step.
+        """Makes one optimiser step, with the team if there is one.
 
         Args:
             rows: the minibatch.
@@ -198,25 +135,44 @@ class Trainer:
             What the network said of the rows before the update.
 
         Raises:
-            TrainingError: naming the step, if loss, gradient or batch norm's statistics are not
-                finite, or the loss is above `HIGHEST_LOSS` (no weight and no statistic has changed
-                then); or if the device's memory does not suffice.
+            DivergedError: naming the step, if loss, gradient or batch norm's statistics are not
+                finite, or the loss is above `HIGHEST_LOSS`; no weight and no statistic has changed.
+            TrainingError: if the device's memory does not suffice, or a process of the team ended.
+        """
+        if self._team is None:
+            return self.learn(Share(rows, weight_sum=None), progress)
+        with self._team.exchange():
+            if not self._is_team_up_to_date:
+                self._team.send(Kind.TAKE_OVER, self.num_steps)
+                self._team.broadcast(self._learning_state().values())
+                self._is_team_up_to_date = True
+            share = self._team.deal(rows, progress)
+        return self.learn(share, progress)
+
+    def learn(self, share: Share, progress: float) -> StepMetrics:
+        """Makes one optimiser step with a share of the minibatch; all of a team do so at once.
+
+        Args:
+            share: what this process sees of the minibatch.
+            progress: as in `step`.
+
+        Returns:
+            What the networks of all processes said of their shares before the update.
+
+        Raises:
+            DivergedError: as `step` does, in all processes alike.
+            TrainingError: as `step` does.
         """
         rate = learning_rate(self.config, self.num_steps, progress=progress)
         buffers = [buffer.clone() for buffer in self.network.buffers()]
         with torch_threads(self._num_threads), self._memory_errors():
-            self._optimizer.zero_grad(set_to_none=True)
-            terms = self._losses(rows)
-            torch.autograd.backward(terms.total)
-            gradients = [weight.grad for weight in self._parameters.values()]
-            norm = torch.nn.utils.get_total_norm([g for g in gradients if g is not None])
-            watched = [norm, _squared(self._statistics), _squared(self._decayed)]
-            numbers = torch.stack([*terms, *watched]).tolist()
+            with self._exchange():
+                numbers, norm = self._find_gradient(share)
             loss, policy, value, entropy, kl, grad_norm, statistics, squared_weights = numbers
             # Not `loss >= HIGHEST_LOSS`: a comparison with NaN is false.
             if not (loss < HIGHEST_LOSS and math.isfinite(grad_norm) and math.isfinite(statistics)):
                 self._undo_forward(buffers)
-                raise TrainingError(
+                raise DivergedError(
                     f"step {self.num_steps}: training has diverged: loss {loss}, gradient norm"
                     f" {grad_norm}. No weight was changed; a lower train.learning_rate may help"
                 )
@@ -232,18 +188,38 @@ class Trainer:
             l2=0.5 * self.config.weight_decay * squared_weights,
         )
 
+    def _find_gradient(self, share: Share) -> tuple[list[float], torch.Tensor]:
+        """Runs the network forward and back.
+
+        Returns:
+            The terms of the loss, the gradient's norm and the sums of squares of batch norm's
+            statistics and of the weights that decay, over all processes; the norm once more as a
+            tensor, before clipping.
+        """
+        self._optimizer.zero_grad(set_to_none=True)
+        terms = self._compare(*self._predict(self._learning, share.rows.observations), share)
+        torch.autograd.backward(terms.total)
+        gradients = [weight.grad for weight in self._parameters.values()]
+        norm = torch.nn.utils.get_total_norm([g for g in gradients if g is not None])
+        watched = [norm, _squared(self._statistics), _squared(self._decayed)]
+        numbers = torch.stack([*terms, *watched]).detach()
+        if self._team is not None:
+            numbers = self._team.mean(numbers)
+        return numbers.tolist(), norm
+
     def validate(self, rows: TrainingRows) -> ValidationMetrics:
         """Measures the weights that play, on rows that must not be empty; nothing is changed."""
         tensors = {} if self._average is None else self._average.tensors
+        network = partial(torch.func.functional_call, self.network, tensors)
         answers = []
         self.network.eval()
         try:
             with torch.no_grad(), torch_threads(self._num_threads), self._memory_errors():
                 for begin in range(0, len(rows.value_targets), self.config.batch_size):
                     part = rows.observations[begin : begin + self.config.batch_size]
-                    answers.append(self._evaluate(part, tensors))
+                    answers.append(self._predict(network, part))
                 logits, values = (torch.cat(parts) for parts in zip(*answers, strict=True))
-                terms = self._compare(logits, values, rows)
+                terms = self._compare(logits, values, Share(rows, weight_sum=None))
         finally:
             self.network.train()
         _, policy, value, entropy, kl = torch.stack([*terms]).tolist()
@@ -277,10 +253,21 @@ class Trainer:
         for name, here in self._kind().items():
             if state[name] != here:
                 raise CheckpointError(f"trainer state: {name} is {state[name]}, the run has {here}")
-        if state["num_steps"] > 0:
-            make_moments(self.config.optimizer, self._optimizer, self._parameters)
+        self._make_room(state["num_steps"])
         fill_tensors(self._state_tensors(), tensors)
-        self.num_steps = state["num_steps"]
+        self._is_team_up_to_date = False
+
+    def take_over(self, num_steps: int) -> None:
+        """Receives weights and optimiser's memory from the leader, which has made `num_steps`."""
+        assert self._team is not None, "nobody to take over from"
+        self._make_room(num_steps)
+        self._team.broadcast(self._learning_state().values())
+
+    def _make_room(self, num_steps: int) -> None:
+        """Sets the number of steps made, and makes the tensors an optimiser has after so many."""
+        if num_steps > 0:
+            make_moments(self.config.optimizer, self._optimizer, self._parameters)
+        self.num_steps = num_steps
 
     def _kind(self) -> dict[str, Any]:
         """Returns what a saved state and this trainer must have in common, beside the shapes."""
@@ -288,35 +275,34 @@ class Trainer:
 
     def _state_tensors(self) -> dict[str, torch.Tensor]:
         """Returns the tensors, not copies, of network, optimiser and average by flat names."""
-        tensors = optimizer_tensors(self._optimizer, self._parameters)
-        tensors |= {f"network.{name}": t for name, t in self.network.state_dict().items()}
+        tensors = self._learning_state()
         if self._average is not None:
             tensors |= {f"average.{name}": t for name, t in self._average.tensors.items()}
         return tensors
 
-    def _losses(self, rows: TrainingRows) -> LossTerms:
-        """Runs the network on a minibatch."""
-        return self._compare(*self._evaluate(rows.observations, {}), rows)
+    def _learning_state(self) -> dict[str, torch.Tensor]:
+        """Returns the tensors, not copies, of network and optimiser by flat names."""
+        tensors = optimizer_tensors(self._optimizer, self._parameters)
+        return tensors | {f"network.{name}": t for name, t in self.network.state_dict().items()}
 
-    def _evaluate(
-        self, observations: np.ndarray[Any, Any], tensors: dict[str, torch.Tensor]
+    def _predict(
+        self, network: Network, observations: np.ndarray[Any, Any]
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns logits [M, A] and values [M], with `tensors` in place of the network's own."""
+        """Returns a network's logits [M, A] and values [M]."""
         planes = self._to_device(observations).float()
         planes = planes.contiguous(memory_format=torch.channels_last)
         is_bf16 = self.precision == "bf16"
         with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_bf16):
-            answer = torch.func.functional_call(self.network, tensors, (planes,))
-        logits, values = answer
-        return logits, values
+            return network(planes)
 
-    def _compare(self, logits: torch.Tensor, values: torch.Tensor, rows: TrainingRows) -> LossTerms:
+    def _compare(self, logits: torch.Tensor, values: torch.Tensor, share: Share) -> LossTerms:
         return compute_losses(
             logits,
             values,
-            policy_targets=self._to_device(rows.policy_targets),
-            value_targets=self._to_device(rows.value_targets),
-            weights=self._to_device(rows.weights),
+            policy_targets=self._to_device(share.rows.policy_targets),
+            value_targets=self._to_device(share.rows.value_targets),
+            weights=self._to_device(share.rows.weights),
+            weight_sum=share.weight_sum,
         )
 
     def _to_device(self, array: np.ndarray[Any, Any]) -> torch.Tensor:
@@ -341,6 +327,10 @@ class Trainer:
         if self._average is not None:
             self._average.update(self.network, num_steps=self.num_steps)
 
+    def _exchange(self) -> AbstractContextManager[None]:
+        """Encloses what all of the team do together."""
+        return nullcontext() if self._team is None else self._team.exchange()
+
     @contextmanager
     def _memory_errors(self) -> Iterator[None]:
         """Turns a device out of memory into a message that says what to do."""
@@ -351,6 +341,11 @@ class Trainer:
                 f"step {self.num_steps}: the device is out of memory; lower train.batch_size"
                 f" (now {self.config.batch_size})"
             ) from error
+
+
+def num_threads_for(team: Team | None) -> int:
+    """Returns how many CPU threads a step shall use: the usable CPUs, shared on this machine."""
+    return max(1, usable_cpus() // (1 if team is None else team.local_size))
 
 
 @contextmanager

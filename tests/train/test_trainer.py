@@ -16,7 +16,8 @@ from tests.train.training_setups import (
     trainer_config,
 )
 from train.losses import compute_losses
-from train.trainer import Trainer, learning_rate
+from train.trainer import Trainer
+from train.trainer_config import learning_rate
 
 OPTIMIZERS = ("sgd", "adamw")
 

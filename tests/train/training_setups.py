@@ -5,7 +5,8 @@ import numpy as np
 from alphago.games import make_game
 from alphago.network.network import NetworkConfig
 from train.targets import TrainingRows
-from train.trainer import Trainer, TrainerConfig
+from train.trainer import Trainer
+from train.trainer_config import TrainerConfig
 
 TTT = make_game("tic_tac_toe")
 TINY = NetworkConfig(
