@@ -9,8 +9,9 @@ import psutil
 from alphago.games import make_game
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
 from alphago.network.network import NetworkConfig
+from alphago.network.precision import Inference
 from alphago.search import SearchConfig
-from alphago.types import Weights
+from alphago.types import UInt8Array, Weights
 from selfplay.config import SelfPlayConfig
 from selfplay.play import PlayReport, SelfPlay
 
@@ -49,14 +50,26 @@ class SelfPlayActor:
             actor: this actor's number, part of the random stream of its games.
         """
         game = make_game(setup.game)
-        evaluator = NetworkEvaluator(game, setup.network, setup.evaluator)
+        self._evaluator = NetworkEvaluator(game, setup.network, setup.evaluator)
         self._selfplay = SelfPlay(
-            game, evaluator, setup.search, setup.selfplay, seed=setup.seed, actor=actor
+            game, self._evaluator, setup.search, setup.selfplay, seed=setup.seed, actor=actor
         )
 
-    def set_weights(self, version: int, weights: Weights) -> None:
-        """Plays on with another network."""
-        self._selfplay.set_weights(version, weights)
+    def set_weights(
+        self, version: int, weights: Weights, positions: UInt8Array | None = None
+    ) -> Inference:
+        """Plays on with another network.
+
+        Args:
+            version: its number.
+            weights: the network.
+            positions: observations of recent games uint8 [M, C, H, W], to check precision on.
+
+        Returns:
+            How it is evaluated.
+        """
+        self._selfplay.set_weights(version, weights, positions)
+        return self._evaluator.inference
 
     def play(self, num_games: int) -> PlayReport:
         """Plays until at least this many games have finished."""

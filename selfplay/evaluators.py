@@ -2,12 +2,17 @@
 
 from typing import Protocol
 
-from alphago.types import Evaluator, Weights
+from alphago.types import Evaluator, UInt8Array, Weights
 
 
 class TrainableEvaluator(Evaluator, Protocol):
     """An evaluator whose weights can be replaced."""
 
-    def load_weights(self, weights: Weights) -> None:
-        """Uses these weights from the next evaluation on."""
+    def load_weights(self, weights: Weights, positions: UInt8Array | None = None) -> None:
+        """Uses these weights from the next evaluation on.
+
+        Args:
+            weights: the network.
+            positions: observations of recent games uint8 [M, C, H, W], see `NetworkEvaluator`.
+        """
         ...

@@ -7,7 +7,7 @@ board, and learns little from them.
 import numpy as np
 
 from alphago.games.game import Game
-from alphago.types import EMPTY, Evaluation, States, Weights
+from alphago.types import EMPTY, Evaluation, States, UInt8Array, Weights
 from selfplay.evaluators import TrainableEvaluator
 
 _LOGIT_GAP = np.float32(10.0)  # of a guarded pass below the lowest logit: a prior of nearly 0
@@ -29,9 +29,9 @@ class PassGuard:
         self._evaluator = evaluator
         self._occupied_share = occupied_share
 
-    def load_weights(self, weights: Weights) -> None:
-        """Uses these weights from the next evaluation on."""
-        self._evaluator.load_weights(weights)
+    def load_weights(self, weights: Weights, positions: UInt8Array | None = None) -> None:
+        """Uses these weights from the next evaluation on, see `TrainableEvaluator`."""
+        self._evaluator.load_weights(weights, positions)
 
     def evaluate(self, states: States) -> Evaluation:
         """Evaluates a batch, see `Evaluator`."""

@@ -16,7 +16,7 @@ from alphago.games.game import Game
 from alphago.games.notation import replay
 from alphago.games.random_play import random_actions
 from alphago.search import BatchSearch, SearchConfig, choose_actions, dirichlet_noise, visit_probs
-from alphago.types import FloatArray, SearchResult, Weights
+from alphago.types import FloatArray, SearchResult, UInt8Array, Weights
 from selfplay.config import SelfPlayConfig
 from selfplay.evaluators import TrainableEvaluator
 from selfplay.pass_guard import PassGuard
@@ -126,9 +126,11 @@ class SelfPlay:
         self._games: list[GameInProgress] = []
         self._searches_are_stale = True
 
-    def set_weights(self, version: int, weights: Weights) -> None:
+    def set_weights(
+        self, version: int, weights: Weights, positions: UInt8Array | None = None
+    ) -> None:
         """Plays on with another network; searches that it did not begin start afresh."""
-        self._evaluator.load_weights(weights)
+        self._evaluator.load_weights(weights, positions)
         self._version = version
         self._searches_are_stale = True
 

@@ -8,7 +8,8 @@ import ray
 from ray.exceptions import OutOfMemoryError, RayActorError, RayTaskError
 
 from alphago.errors import AlphagoError, TrainingError
-from alphago.types import Weights
+from alphago.network.precision import Inference
+from alphago.types import UInt8Array, Weights
 from selfplay.actors import ActorSetup, SelfPlayActor, resident_bytes
 from selfplay.play import PlayReport
 from selfplay.silence import SilenceWatch
@@ -27,9 +28,16 @@ class SelfPlayPool(Protocol):
 
     num_actors: int
     num_restarts: int  # actors that died and were replaced
+    inference: Inference | None  # how the newest weights are evaluated; None until an actor says so
 
-    def publish(self, version: int, weights: Weights) -> None:
-        """Gives every actor the weights to play with from now on."""
+    def publish(self, version: int, weights: Weights, positions: UInt8Array | None = None) -> None:
+        """Gives every actor the weights to play with from now on.
+
+        Args:
+            version: their number.
+            weights: the network.
+            positions: observations of recent games uint8 [M, C, H, W], to check precision on.
+        """
         ...
 
     def collect(self, timeout_s: float) -> list[PlayReport]:
@@ -87,12 +95,13 @@ class InlinePool:
         """Builds the actor; `restore` makes it the one of the snapshot."""
         self.num_actors = 1
         self.num_restarts = 0
+        self.inference: Inference | None = None
         self._games_per_call = setup.selfplay.games_per_call
         self._actor = SelfPlayActor(setup, actor=actor)
 
-    def publish(self, version: int, weights: Weights) -> None:
+    def publish(self, version: int, weights: Weights, positions: UInt8Array | None = None) -> None:
         """Gives the actor the weights to play with from now on."""
-        self._actor.set_weights(version, weights)
+        self.inference = self._actor.set_weights(version, weights, positions)
 
     def collect(self, timeout_s: float) -> list[PlayReport]:
         """Plays until some games have finished, however long that takes."""
@@ -159,6 +168,7 @@ class RayPool:
         """
         self.num_actors = num_actors
         self.num_restarts = 0
+        self.inference: Inference | None = None
         self._setup = setup
         self._remote_actor = ray.remote(num_cpus=1)(SelfPlayActor)
         self._next_actor = first_actor
@@ -167,12 +177,12 @@ class RayPool:
         self._silence = SilenceWatch(
             limit_minutes=setup.selfplay.silence_limit_minutes, num_actors=num_actors
         )
-        # Version and object reference of the newest weights, kept for replacements.
-        self._weights: tuple[int, Any] | None = None
+        # Version and object references of the newest weights, kept for replacements.
+        self._weights: tuple[int, Any, Any] | None = None
 
-    def publish(self, version: int, weights: Weights) -> None:
+    def publish(self, version: int, weights: Weights, positions: UInt8Array | None = None) -> None:
         """Puts the weights into the object store once and tells every actor."""
-        self._weights = (version, ray.put(weights))
+        self._weights = (version, ray.put(weights), ray.put(positions))
         for slot in range(self.num_actors):
             self._send_weights(slot)
 
@@ -244,8 +254,7 @@ class RayPool:
     def _send_weights(self, slot: int) -> None:
         """Queues the newest weights; the call is watched like any other, so its failure shows."""
         assert self._weights is not None, "publish must come before play"
-        version, reference = self._weights
-        self._calls[self._actors[slot].set_weights.remote(version, reference)] = slot
+        self._calls[self._actors[slot].set_weights.remote(*self._weights)] = slot
 
     def _fetch(self, timeout_s: float) -> list[PlayReport]:
         """Returns the reports of the calls that end within the time; replaces actors found dead."""
@@ -256,12 +265,14 @@ class RayPool:
                 continue  # its actor was found dead a moment ago
             slot = self._calls.pop(call)
             try:
-                report = _answer(call)
+                answer = _answer(call)
             except DEAD as error:
                 self._replace(slot, error)
                 continue
-            if report is not None:  # None answers set_weights
-                reports.append(report)
+            if isinstance(answer, Inference):  # of `set_weights`
+                self.inference = answer
+            else:
+                reports.append(answer)
         return reports
 
     def _wait(self, calls: Collection[Any], timeout_s: float, *, num_busy: int) -> list[Any]:

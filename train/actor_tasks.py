@@ -6,7 +6,7 @@ Plain functions of plain data; `pool.map` carries them to the actors' processes.
 from alphago.games import make_game
 from alphago.network.evaluator import NetworkEvaluator
 from alphago.players.network_player import NetworkPlayer
-from alphago.types import Weights
+from alphago.types import UInt8Array, Weights
 from eval.gating import GateConfig, play_gate_games
 from eval.matches import MatchResult
 from eval.suites import Suite, SuiteResult, run_suite
@@ -18,12 +18,13 @@ def gate_games(
     config: GateConfig,
     candidate: Weights,
     best: Weights,
+    positions: UInt8Array,
     openings: list[list[int]],
     seed: int,
 ) -> MatchResult:
     """Plays a gate's games of some openings, the candidate against the best network."""
     candidate_evaluator, best_evaluator = (
-        _loaded_evaluator(setup, weights) for weights in (candidate, best)
+        _loaded_evaluator(setup, weights, positions) for weights in (candidate, best)
     )
     return play_gate_games(
         make_game(setup.game),
@@ -37,12 +38,17 @@ def gate_games(
 
 
 def suite_scores(
-    setup: ActorSetup, weights: Weights, suite: Suite, num_simulations: int, seed: int
+    setup: ActorSetup,
+    weights: Weights,
+    positions: UInt8Array,
+    suite: Suite,
+    num_simulations: int,
+    seed: int,
 ) -> SuiteResult:
     """Measures a network on some positions of a suite."""
     player = NetworkPlayer(
         make_game(setup.game),
-        _loaded_evaluator(setup, weights),
+        _loaded_evaluator(setup, weights, positions),
         search_config=setup.search,
         num_simulations=num_simulations,
         name="network",
@@ -51,7 +57,9 @@ def suite_scores(
     return run_suite(player, suite)
 
 
-def _loaded_evaluator(setup: ActorSetup, weights: Weights) -> NetworkEvaluator:
+def _loaded_evaluator(
+    setup: ActorSetup, weights: Weights, positions: UInt8Array
+) -> NetworkEvaluator:
     evaluator = NetworkEvaluator(make_game(setup.game), setup.network, setup.evaluator)
-    evaluator.load_weights(weights)
+    evaluator.load_weights(weights, positions)
     return evaluator

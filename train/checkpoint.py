@@ -2,6 +2,7 @@
 
 <run>/checkpoints/<step>/   weights.safetensors   the weights that play
                             best.safetensors      the best network at that time
+                            positions.safetensors observations of recent games, to check precision
                             trainer.safetensors   weights in training, optimiser, running average
                             state.json            counters, random states, unfinished games
                             config.yaml           the run's configuration
@@ -34,16 +35,18 @@ from alphago.files import (
 from alphago.network.network import NetworkConfig
 from alphago.network.weights import (
     CHECKPOINT_SCHEMA_VERSION,
+    POSITIONS_FILE,
     load_player_network,
     read_manifest,
     read_weights,
+    save_positions,
     save_weights,
     sha256_of,
 )
-from alphago.types import Weights
+from alphago.types import UInt8Array, Weights
 
 _STATE_FILE = "state.json"
-_FILES = (
+_FILES = (  # beside them POSITIONS_FILE, which the first version did not write
     "weights.safetensors",
     "best.safetensors",
     "trainer.safetensors",
@@ -68,6 +71,8 @@ class Checkpoint:
         step: optimiser steps of the run.
         weights: the weights that play.
         best_weights: the best network's weights.
+        positions: observations uint8 [M, C, H, W] of recent games, which the precision of the best
+            network is checked on; None in a checkpoint that was written before this was done.
         trainer_tensors: arrays of `Trainer.state_dict`.
         state: data for JSON: counters, random states, the trainer's facts, unfinished games.
         config_text: the run's configuration as YAML.
@@ -78,6 +83,7 @@ class Checkpoint:
     step: int
     weights: Weights
     best_weights: Weights
+    positions: UInt8Array | None
     trainer_tensors: Weights
     state: dict[str, Any]
     config_text: str
@@ -114,7 +120,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         CheckpointError: naming the file and what is wrong with it: missing, of another size or
             checksum, unreadable, of another schema version, or with weights that are not finite.
     """
-    info, weights = load_player_network(folder)
+    info, weights, positions = load_player_network(folder)
     _verify_files(folder)
     best_weights, _ = read_weights(folder / "best.safetensors")
     trainer_tensors, _ = read_weights(folder / "trainer.safetensors")
@@ -124,6 +130,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         step=info.step,
         weights=weights,
         best_weights=best_weights,
+        positions=positions,
         trainer_tensors=trainer_tensors,
         state=_read_state(folder / _STATE_FILE),
         config_text=_read_text(folder / CONFIG_FILE),
@@ -226,6 +233,10 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
     save_weights(folder / "weights.safetensors", checkpoint.weights, metadata)
     save_weights(folder / "best.safetensors", checkpoint.best_weights, metadata)
     save_weights(folder / "trainer.safetensors", checkpoint.trainer_tensors, metadata)
+    names = list(_FILES)
+    if checkpoint.positions is not None:
+        save_positions(folder / POSITIONS_FILE, checkpoint.positions)
+        names.append(POSITIONS_FILE)
     for name, text in ((_STATE_FILE, state_text), (CONFIG_FILE, checkpoint.config_text)):
         with replace_file(folder / name) as file:
             file.write(text.encode())
@@ -236,7 +247,7 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
         "step": checkpoint.step,
         "files": {
             name: {"sha256": sha256_of(folder / name), "bytes": (folder / name).stat().st_size}
-            for name in _FILES
+            for name in names
         },
     }
     with replace_file(folder / MANIFEST_FILE) as file:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from alphago.errors import ConfigError, RecordError, check_config, check_count
 from alphago.games.game import Game, GameSpec
+from alphago.types import UInt8Array
 from selfplay.records import GameRecord, is_held_out
 from train.targets import TrainingRows, rows_from_records
 
@@ -251,6 +252,10 @@ class ReplayBuffer:
                 rows.policy_targets, self._actions[symmetries], axis=1
             ),
         )
+
+    def draw_observations(self, rng: np.random.Generator, *, num_rows: int) -> UInt8Array:
+        """Draws observations uint8 [M, C, H, W] from the window; they do not count as samples."""
+        return self._learnt.take(rng.integers(self.window, size=num_rows)).observations
 
     def newest_held_out(self, num_rows: int) -> TrainingRows:
         """Returns up to `num_rows` held-out rows as they were added, the newest first."""

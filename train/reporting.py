@@ -9,6 +9,7 @@ import psutil
 from alphago.games.go.game import Go
 from alphago.games.notation import format_moves, replay
 from alphago.network.evaluator import NetworkEvaluator
+from alphago.network.precision import BITS, Inference
 from alphago.types import FloatArray, States
 from eval.matches import MatchResult
 from eval.suites import SuiteResult
@@ -37,6 +38,7 @@ class Reporter:
         config = session.config
         self._evaluator = NetworkEvaluator(session.game, config.network, config.evaluator)
         self._results: dict[str, float] = {}  # of gate and suite, until the iteration is written
+        self._inference: Inference | None = None  # that was shown last
         self._quiet_since = time.monotonic()
 
     def close(self) -> None:
@@ -66,6 +68,7 @@ class Reporter:
         if num_arrived:
             self._quiet_since = now
             self._show_play()
+            self._show_inference()
         elif now - self._quiet_since > QUIET_S:
             self._quiet_since = now
             self.message(self._what_is_awaited())
@@ -161,7 +164,29 @@ class Reporter:
         }
         # After Ctrl-C nobody waits for an actor, which may hang.
         actors = session.pool.resident_bytes(give_up=session.is_interrupted)
+        values |= self._inference_values()
         return values | ({"memory/largest_actor_mb": max(actors) / megabyte} if actors else {})
+
+    def _inference_values(self) -> dict[str, float]:
+        inference = self._session.pool.inference
+        if inference is None or inference.error is None:
+            return {}
+        return {
+            "inference/bits": BITS[inference.precision],
+            "inference/policy_kl": inference.error.policy_kl,
+            "inference/value_error": inference.error.value_error,
+        }
+
+    def _show_inference(self) -> None:
+        """Shows how networks are evaluated, again when that changes and while one is refused."""
+        inference = self._session.pool.inference
+        if inference is None or inference == self._inference:
+            return
+        shown = self._inference
+        self._inference = inference
+        if shown is None or inference.refused or inference.precision != shown.precision:
+            version = self._session.counters.version
+            self.message(f"inference of network {version}: {inference}")
 
     def _show_time(self) -> None:
         session = self._session

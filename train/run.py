@@ -158,6 +158,7 @@ def promote_if_better(session: Session, reporter: Reporter) -> None:
 def play_gate(session: Session, candidate: Weights) -> MatchResult | None:
     """Plays the games of the gate, spread over the actors; returns None after Ctrl-C."""
     gate, seed = session.config.gate, session.seed_of_iteration()
+    positions = session.recent_positions()
     num_actors = session.pool.num_actors
     openings = paired_openings(
         session.game, num_pairs=gate.num_games // 2, num_plies=gate.opening_plies, seed=seed
@@ -165,7 +166,10 @@ def play_gate(session: Session, candidate: Weights) -> MatchResult | None:
     shares = [openings[part::num_actors] for part in range(min(num_actors, len(openings)))]
     parts = session.pool.map(
         gate_games,
-        [(session.setup, gate, candidate, session.best, share, seed) for share in shares],
+        [
+            (session.setup, gate, candidate, session.best, positions, share, seed)
+            for share in shares
+        ],
         give_up=session.is_interrupted,
     )
     return None if parts is None else merge_matches(parts)
@@ -202,7 +206,7 @@ def run_suite_on_actors(session: Session) -> SuiteResult | None:
     results = session.pool.map(
         suite_scores,
         [
-            (session.setup, session.best, part, num_simulations, seed)
+            (session.setup, session.best, session.positions, part, num_simulations, seed)
             for part in split_suite(session.suite, session.pool.num_actors)
         ],
         give_up=session.is_interrupted,

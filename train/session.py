@@ -13,8 +13,9 @@ import numpy as np
 from alphago.errors import CheckpointError
 from alphago.files import CHECKPOINTS_FOLDER, CONFIG_FILE
 from alphago.games import game_text, make_game
+from alphago.games.random_play import random_states
 from alphago.network.evaluator import choose_device
-from alphago.types import Weights
+from alphago.types import UInt8Array, Weights
 from eval.suites import load_suite
 from selfplay.actors import ActorSetup
 from selfplay.cpus import usable_cpus
@@ -52,6 +53,7 @@ ACTORS_PER_SITTING = 100_000  # actors of different sittings never share a rando
 # large number in the entropy would not: numpy cuts it into words, and [1, 2**32] is [1, 0, 1].
 _SAMPLING_KEY = 1
 _GATE_KEY = 2
+_POSITIONS_KEY = 3
 
 
 class Session:
@@ -87,6 +89,8 @@ class Session:
         )
         self.suite = None if config.suite.file is None else load_suite(self.game, config.suite.file)
         self.best: Weights = self.trainer.play_weights()
+        # Observations that the best network's precision is checked on, uint8 [M, C, H, W].
+        self.positions = self.recent_positions()
         self.best_checkpoint = f"{0:08d}"
         self.counters = Counters()
         self.pool = make_pool(self.setup, sitting=sitting)
@@ -115,6 +119,8 @@ class Session:
         self._warn_of_missing_games(state.num_games)
         later = list(self.store.since(state.num_games))
         self._refill_buffer(num_games=state.num_games, buffer_state=state.buffer, later=later)
+        positions = checkpoint.positions
+        self.positions = self.recent_positions() if positions is None else positions
         if state.selfplay is not None and isinstance(self.pool, InlinePool):
             with wrong_kind_errors(f"{place}: state of the unfinished games"):
                 self.pool.restore(without_finished(state.selfplay, later))
@@ -151,6 +157,21 @@ class Session:
         )
         return int(seeds.generate_state(1)[0])
 
+    def recent_positions(self) -> UInt8Array:
+        """Draws observations [M, C, H, W] of the replay window, of random games while it is empty.
+
+        The same ones for the same steps and window.
+        """
+        num_rows = self.config.evaluator.num_positions
+        seeds = np.random.SeedSequence(
+            self.config.seed, spawn_key=(_POSITIONS_KEY, self.trainer.num_steps)
+        )
+        rng = np.random.default_rng(seeds)
+        buffer = self.learner.buffer
+        if buffer.window == 0:
+            return self.game.observe(random_states(self.game, rng, num_rows=num_rows))
+        return buffer.draw_observations(rng, num_rows=num_rows)
+
     def take_in(self, reports: Sequence[PlayReport]) -> None:
         """Stores finished games and makes their positions available to the trainer."""
         self.totals.add(reports)
@@ -174,7 +195,8 @@ class Session:
         self.counters.version += 1
         self.counters.best_step = self.trainer.num_steps
         self.best_checkpoint = f"{self.trainer.num_steps:08d}"
-        self.pool.publish(self.counters.version, candidate)
+        self.positions = self.recent_positions()
+        self.pool.publish(self.counters.version, candidate, self.positions)
 
     def is_suite_due(self) -> bool:
         """Tells whether the position suite is to be run now; at the end of a run it always is."""
@@ -201,6 +223,7 @@ class Session:
                 step=self.trainer.num_steps,
                 weights=self.learner.play_weights(),
                 best_weights=self.best,
+                positions=self.positions,
                 trainer_tensors=trainer_tensors,
                 state=self._state(trainer_facts),
                 config_text=config_text(self.config),
@@ -327,7 +350,7 @@ def open_session(
                 session.restore(found[1])
                 # Not before: what a checkpoint contradicts must not become the configuration.
                 write_text(run_dir / CONFIG_FILE, config_text(config))
-            session.pool.publish(session.counters.version, session.best)
+            session.pool.publish(session.counters.version, session.best, session.positions)
             yield session
         finally:
             session.close()

@@ -13,7 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from alphago.errors import CheckpointError, TrainingError
 from alphago.games.game import GameSpec
-from alphago.network.evaluator import choose_precision
+from alphago.network.inference import native_precision
 from alphago.network.network import NetworkConfig, make_network, weights_of
 from alphago.types import FloatArray, Weights
 from selfplay.cpus import usable_cpus
@@ -100,7 +100,8 @@ class Trainer:
         self._device = torch.device(device)
         self._team = team
         self._num_threads = config.num_threads or num_threads_for(team)
-        self.precision = choose_precision(config.precision, self._device)
+        precision = config.precision
+        self.precision = native_precision(self._device) if precision == "auto" else precision
         self.network: nn.Module = make_network(spec, network_config, seed=seed)
         self.network.to(self._device).train()
         for weight in self.network.parameters():  # convolutions are faster with channels last

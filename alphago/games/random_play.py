@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.games.game import Game
+from alphago.games.notation import replay
 from alphago.types import BoolArray, FloatArray, States
 
 
@@ -101,6 +102,23 @@ def random_actions(game: Game, rng: np.random.Generator, *, num_moves: int) -> l
             break
         actions.append(int(action[0]))
     return actions
+
+
+def random_states(
+    game: Game, rng: np.random.Generator, *, num_rows: int, most_moves: int | None = None
+) -> States:
+    """Returns unfinished positions of random games.
+
+    Args:
+        game: the game to play.
+        rng: where the randomness comes from.
+        num_rows: how many.
+        most_moves: each is reached by fewer moves than this; None for as many as there are cells.
+    """
+    _, height, width = game.spec.observation_shape
+    lengths = rng.integers(0, most_moves or height * width, size=num_rows)
+    openings = [random_actions(game, rng, num_moves=int(length)) for length in lengths]
+    return np.concatenate([replay(game, actions) for actions in openings])
 
 
 def random_game(game: Game, rng: np.random.Generator) -> list[int]:

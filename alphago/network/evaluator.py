@@ -1,6 +1,5 @@
 """`NetworkEvaluator`: states in, priors and values out, on the best device there is."""
 
-import contextlib
 import copy
 import logging
 import warnings
@@ -13,13 +12,19 @@ from torch.nn import functional
 
 from alphago.errors import ConfigError, check_config, check_count
 from alphago.games.game import Game
-from alphago.network.convolution import best_convolution
-from alphago.network.inference import FoldedNetwork, Target
+from alphago.network.freezing import freeze
+from alphago.network.inference import (
+    BACKENDS,
+    InferencePlan,
+    build_backend,
+    choose_backend,
+    choose_precision,
+)
 from alphago.network.network import NetworkConfig, load_weights, make_network
+from alphago.network.precision import PRECISIONS, Backend, Inference, PrecisionError
 from alphago.types import Evaluation, States, UInt8Array, Weights
 
 DEVICES = ("auto", "cuda", "cpu")
-PRECISIONS = ("auto", "fp32", "bf16")
 NO_CUDA = "no CUDA device"
 
 logger = logging.getLogger(__name__)
@@ -31,20 +36,38 @@ class EvaluatorConfig:
 
     Attributes:
         device: "auto" (CUDA if it works, else the CPU), "cuda" or "cpu".
-        precision: "auto" (bf16 where the hardware computes in it, else fp32), "fp32" or "bf16".
-        num_threads: CPU threads of torch in the whole process; null leaves them as they are.
-            Self-play actors use 1.
+        backend: "auto" (openvino on a CPU, torch on a GPU), "openvino" or "torch".
+        precision: "auto" (the fastest that the hardware computes in), "int8", "bf16" or "fp32". A
+            slower one takes its place while its errors are beyond the limits below.
+        policy_kl_limit: nats; the most that the policy may differ from the one in float32, as a
+            mean over positions.
+        value_error_limit: the same of the value, as a mean absolute difference.
+        num_positions: positions of the replay window to calibrate int8 and measure errors on.
+        num_threads: CPU threads of torch in the whole process, and of an evaluation; null leaves
+            both to the libraries. Self-play actors use 1.
     """
 
     device: str
+    backend: str
     precision: str
+    policy_kl_limit: float
+    value_error_limit: float
+    num_positions: int
     num_threads: int | None
 
     def __post_init__(self) -> None:
         """Checks the values."""
-        check_config("evaluator.device", self.device, self.device in DEVICES, ", ".join(DEVICES))
-        is_precision = self.precision in PRECISIONS
-        check_config("evaluator.precision", self.precision, is_precision, ", ".join(PRECISIONS))
+        for key, values in (
+            ("device", DEVICES),
+            ("backend", ("auto", *BACKENDS)),
+            ("precision", ("auto", *PRECISIONS)),
+        ):
+            value = getattr(self, key)
+            check_config(f"evaluator.{key}", value, value in values, ", ".join(values))
+        for key in ("policy_kl_limit", "value_error_limit"):
+            value = getattr(self, key)
+            check_config(f"evaluator.{key}", value, value >= 0, "a number of at least 0")
+        check_count("evaluator.num_positions", self.num_positions, at_least=1)
         check_count("evaluator.num_threads", self.num_threads, at_least=1, or_null=True)
 
 
@@ -55,50 +78,54 @@ class NetworkEvaluator:
 
     Attributes:
         game: whose positions it sees.
-        device: where it evaluates.
-        precision: "fp32" or "bf16", of the convolutions. Answers are float32 in either case.
+        inference: how it evaluates the weights loaded last.
         num_evaluations: rows evaluated since its creation.
     """
 
     game: Game
-    device: torch.device
-    precision: str
+    inference: Inference
     num_evaluations: int
 
     def __init__(self, game: Game, network_config: NetworkConfig, config: EvaluatorConfig) -> None:
-        """Chooses device and precision. `load_weights` has to follow before the first evaluation.
+        """Chooses device and backend. `load_weights` has to follow before the first evaluation.
 
         Where `config.num_threads` is given it is set for the whole process, since torch knows no
         other way.
 
         Raises:
-            ConfigError: if CUDA is asked for and does not work.
+            ConfigError: if CUDA is asked for and does not work, or something that a device or a
+                backend cannot do.
         """
         if config.num_threads is not None:
             torch.set_num_threads(config.num_threads)
-        self.device = choose_device(config.device)
-        self.precision = choose_precision(config.precision, self.device)
+        device = choose_device(config.device)
+        backend = choose_backend(config.backend, device)
+        self._plan = InferencePlan(
+            device=device,
+            backend=backend,
+            precision=choose_precision(config.precision, device=device, backend=backend),
+            limit=PrecisionError(config.policy_kl_limit, config.value_error_limit),
+            num_threads=config.num_threads,
+        )
         self.num_evaluations = 0
         self.game = game
         self._module = make_network(game.spec, network_config, seed=0).eval()
-        self._folded: FoldedNetwork | None = None
+        self._backend: Backend | None = None
 
-    def load_weights(self, weights: Weights) -> None:
+    def load_weights(self, weights: Weights, positions: UInt8Array | None = None) -> None:
         """Replaces the network by a copy of these weights; on an error the old one stays.
+
+        Args:
+            weights: the network.
+            positions: observations uint8 [M, C, H, W] like those that will come, to calibrate int8
+                and measure the errors of a precision on. Without any, int8 is not used.
 
         Raises:
             CheckpointError: if the weights do not fit, see `alphago.network.load_weights`.
         """
         load_weights(self._module, weights)
-        target = Target(
-            board_shape=self.game.spec.observation_shape[1:],
-            device=self.device,
-            dtype=torch.bfloat16 if self.precision == "bf16" else torch.float32,
-            convolution=best_convolution(self.device),
-        )
-        # Tensors created outside of inference mode are slower to call with.
-        with torch.inference_mode():
-            self._folded = FoldedNetwork(self._module, target)
+        graph = freeze(self._module, self.game.spec)
+        self._backend, self.inference = build_backend(graph, self._plan, positions)
 
     def for_game(self, game: Game) -> Self:
         """Returns an evaluator by the same network for the same board under other rules.
@@ -126,16 +153,12 @@ class NetworkEvaluator:
         Returns:
             float32 logits [M, A] and values [M] in the view of the same player.
         """
-        assert self._folded is not None, "evaluate called before load_weights"
+        assert self._backend is not None, "evaluate called before load_weights"
         assert observations.dtype == np.uint8, f"observations are {observations.dtype}, not uint8"
         assert observations.shape[1:] == self.game.spec.observation_shape, (
             "observations of another game"
         )
-        # Copied only where the array is read-only, of which torch would warn.
-        batch = torch.from_numpy(np.require(observations, requirements=["C", "W"]))
-        with torch.inference_mode(), exact_convolutions(self.device):
-            logits, value = self._folded(batch)
-            answer = Evaluation(logits.cpu().numpy(), value.cpu().numpy())
+        answer = self._backend.evaluate(observations)
         self.num_evaluations += len(observations)
         return answer
 
@@ -180,24 +203,6 @@ def cuda_fault() -> str | None:
     except (RuntimeError, AssertionError) as error:
         return _first_line(error)
     return None if total == 9 else f"a test convolution gave {total}, not 9"
-
-
-def choose_precision(precision: str, device: torch.device) -> str:
-    """Turns "auto" into "bf16" where the device computes in it natively, else into "fp32"."""
-    if precision != "auto":
-        return precision
-    if device.type == "cuda":
-        is_native = torch.cuda.is_bf16_supported(including_emulation=False)
-    else:
-        is_native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return "bf16" if is_native else "fp32"
-
-
-def exact_convolutions(device: torch.device) -> contextlib.AbstractContextManager[None]:
-    """Returns a context in which float32 means float32 on CUDA too, where the default is TF32."""
-    if device.type == "cuda":
-        return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
-    return contextlib.nullcontext()
 
 
 def _first_line(error: object) -> str:

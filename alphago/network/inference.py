@@ -1,295 +1,130 @@
-"""`FoldedNetwork`: a frozen copy of a network in the form that is fastest to evaluate.
+"""From a `Graph` to what evaluates it: the fastest backend and precision that can be trusted."""
 
-In evaluation mode batch norm is a fixed scale and shift, so it is multiplied into the convolution
-before it. What remains is a chain of convolutions, each followed by a ReLU and some also by a sum;
-the bias that global pooling gives every cell is such a sum as well. README.md holds the
-measurements that led here.
-"""
-
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
 
-from alphago.network.blocks import (
-    PoolingBlock,
-    ResidualBlock,
-    mean_factors,
-    width_scale,
+from alphago.errors import ConfigError
+from alphago.network.graph import Graph
+from alphago.network.openvino_backend import OpenVinoBackend
+from alphago.network.precision import (
+    PRECISIONS,
+    Backend,
+    Inference,
+    PrecisionError,
+    measure_error,
 )
-from alphago.network.convolution import Convolution, OneDnnConvolution, PlainConvolution
-from alphago.network.heads import (
-    FixedPolicyHead,
-    FixedValueHead,
-    PooledPolicyHead,
-    PooledValueHead,
-)
-from alphago.network.network import PolicyValueNet
+from alphago.network.quantization import Ranges, measure_ranges
+from alphago.network.torch_backend import Target, TorchBackend
+from alphago.types import UInt8Array
+
+BACKENDS = ("openvino", "torch")
+
+_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Target:
-    """What a network is folded for.
+class InferencePlan(NamedTuple):
+    """How networks are to be evaluated.
 
     Attributes:
-        board_shape: H, W.
-        device: where to evaluate.
-        dtype: float32 or bfloat16, of the convolutions. The linear layers are always float32: they
-            cost next to nothing, and bfloat16 has only 8 bits for a value.
-        convolution: how to convolve, see `best_convolution`.
+        device: where.
+        backend: one of `BACKENDS`.
+        precision: one of `PRECISIONS`, the fastest that may be used.
+        limit: largest errors of a precision; one beyond them is not used.
+        num_threads: CPU threads, None for all.
     """
 
-    board_shape: tuple[int, int]
     device: torch.device
-    dtype: torch.dtype
-    convolution: type[PlainConvolution] | type[OneDnnConvolution]
-
-    def make_convolution(self, weight: Tensor, bias: Tensor) -> Convolution:
-        """Brings weight [out, in, k, k] and bias [out] here."""
-        weight, bias = weight.to(self.device, self.dtype), bias.to(self.device, self.dtype)
-        return self.convolution(weight, bias, board_shape=self.board_shape)
-
-    def copy(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-        """Copies a linear layer here, without gradients."""
-        return weight.detach().to(self.device, copy=True), bias.detach().to(self.device, copy=True)
+    backend: str
+    precision: str
+    limit: PrecisionError
+    num_threads: int | None
 
 
-class FoldedBlock(Protocol):
-    """A block of the trunk."""
+def choose_backend(backend: str, device: torch.device) -> str:
+    """Turns "auto" into the faster backend of a device.
 
-    def __call__(self, planes: Tensor) -> Tensor:
-        """Maps [B, channels, H, W] to the same shape; `planes` may be overwritten."""
-        ...
-
-
-class FoldedHead(Protocol):
-    """A head. The features of all heads come from one convolution, since all read the same planes.
-
-    Attributes:
-        features: float32 weight [out, in, 1, 1] and bias [out] of this head's part of it.
+    Raises:
+        ConfigError: if a backend is asked for that does not run there.
     """
-
-    features: tuple[Tensor, Tensor]
-
-    def __call__(self, planes: Tensor, features: Tensor) -> Tensor:
-        """Evaluates a batch.
-
-        Args:
-            planes: [B, channels, H, W], the trunk's; left as they are.
-            features: float32 [B, out, H, W], without negative numbers.
-
-        Returns:
-            float32 [B, outputs].
-        """
-        ...
+    if backend == "auto":
+        return "openvino" if device.type == "cpu" else "torch"
+    if backend == "openvino" and device.type != "cpu":
+        raise ConfigError("evaluator.backend", backend, f"auto or torch on {device.type}")
+    return backend
 
 
-class FoldedNetwork:
-    """A frozen copy of a `PolicyValueNet` in evaluation mode. Shares no memory with it."""
+def choose_precision(precision: str, *, device: torch.device, backend: str) -> str:
+    """Turns "auto" into the fastest precision that the hardware computes in.
 
-    def __init__(self, network: PolicyValueNet, target: Target) -> None:
-        """Folds the network, which is left as it is, whatever its mode."""
-        self._target = target
-        self._stem = target.make_convolution(*fold(network.stem, network.stem_norm))
-        self._blocks = [fold_block(block, target) for block in network.blocks]
-        self._heads = [
-            fold_head(network.policy_head, target),
-            fold_head(network.value_head, target),
-        ]
-        parts = zip(*(head.features for head in self._heads), strict=True)
-        self._features = target.make_convolution(*(torch.cat(part) for part in parts))
-        self._num_features = [len(head.features[1]) for head in self._heads]
-
-    def __call__(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """Evaluates a batch; call it in inference mode.
-
-        Args:
-            observations: any dtype [B, C, H, W].
-
-        Returns:
-            float32 logits [B, A] and values [B] on the same device, see `PolicyValueNet`.
-        """
-        planes = observations.to(
-            self._target.device,
-            self._target.dtype,
-            non_blocking=True,
-            memory_format=torch.channels_last,
-        )
-        planes = self._stem.relu(planes)
-        for block in self._blocks:
-            planes = block(planes)
-        features = torch.split(self._features.relu(planes).float(), self._num_features, dim=1)
-        logits, value = (
-            head(planes, part) for head, part in zip(self._heads, features, strict=True)
-        )
-        return logits, value.squeeze(1)
-
-
-class _FoldedResidualBlock:
-    """A `FoldedBlock`."""
-
-    def __init__(self, block: ResidualBlock, target: Target) -> None:
-        self._first = target.make_convolution(*fold(block.conv1, block.norm1))
-        self._second = target.make_convolution(*fold(block.conv2, block.norm2))
-
-    def __call__(self, planes: Tensor) -> Tensor:
-        return self._second.add_relu(self._first.relu(planes), planes)
-
-
-class _FoldedPoolingBlock:
-    """A `FoldedBlock`."""
-
-    def __init__(self, block: PoolingBlock, target: Target) -> None:
-        self._pooled = target.make_convolution(*fold(block.pooling.conv, block.pooling.norm))
-        self._first = _BiasedConvolution(block.conv1, block.norm1, bias=block.bias, target=target)
-        self._second = target.make_convolution(*fold(block.conv2, block.norm2))
-
-    def __call__(self, planes: Tensor) -> Tensor:
-        pooled = mean_and_max(self._pooled.relu(planes).float())
-        return self._second.add_relu(self._first.relu(planes, pooled), planes)
-
-
-class _BiasedConvolution:
-    """A convolution with batch norm whose result gets a bias from pooled features before that."""
-
-    def __init__(
-        self, conv: nn.Conv2d, norm: nn.BatchNorm2d, *, bias: nn.Linear, target: Target
-    ) -> None:
-        self._convolution = target.make_convolution(*fold(conv, norm))
-        weight = merge_pooled(bias.weight, target.board_shape) * scale_of(norm)[:, None]
-        self._bias_weight = weight.to(target.device, torch.float32)
-        self._target = target
-
-    def relu(self, planes: Tensor, pooled: Tensor) -> Tensor:
-        """Maps [B, in, H, W] and features of `mean_and_max` to a new [B, out, H, W]."""
-        bias = functional.linear(pooled, self._bias_weight).to(self._target.dtype)
-        # Spread over the board and summed within the convolution's own call: adding it to the
-        # result would be two more passes, the first of which is slow as torch broadcasts.
-        height, width = self._target.board_shape
-        spread = bias[:, :, None, None].expand(-1, -1, height, width)
-        spread = spread.contiguous(memory_format=torch.channels_last)
-        return self._convolution.add_relu(planes, spread)
-
-
-class _FoldedFixedPolicy:
-    """A `FoldedHead`."""
-
-    def __init__(self, head: FixedPolicyHead, target: Target) -> None:
-        self.features = fold(head.conv, head.norm)
-        self._logits = target.copy(head.logits.weight, head.logits.bias)
-
-    def __call__(self, planes: Tensor, features: Tensor) -> Tensor:
-        return functional.linear(features.flatten(1), *self._logits)
-
-
-class _FoldedPooledPolicy:
-    """A `FoldedHead`."""
-
-    def __init__(self, head: PooledPolicyHead, target: Target) -> None:
-        self.features = fold(head.pooling.conv, head.pooling.norm)
-        self._cells = _BiasedConvolution(head.conv, head.norm, bias=head.bias, target=target)
-        self._logit = target.copy(head.logits.weight, head.logits.bias)
-        self._pass_logit: tuple[Tensor, Tensor] | None = None
-        if head.pass_logit is not None:
-            weight = merge_pooled(head.pass_logit.weight, target.board_shape)
-            self._pass_logit = target.copy(weight, head.pass_logit.bias)
-
-    def __call__(self, planes: Tensor, features: Tensor) -> Tensor:
-        pooled = mean_and_max(features)
-        cells = self._cells.relu(planes, pooled).float().permute(0, 2, 3, 1)
-        logits = functional.linear(cells, *self._logit).flatten(1)
-        if self._pass_logit is None:
-            return logits
-        return torch.cat([logits, functional.linear(pooled, *self._pass_logit)], dim=1)
-
-
-class _FoldedFixedValue:
-    """A `FoldedHead`."""
-
-    def __init__(self, head: FixedValueHead, target: Target) -> None:
-        self.features = fold(head.conv, head.norm)
-        self._hidden = target.copy(head.hidden.weight, head.hidden.bias)
-        self._value = target.copy(head.value.weight, head.value.bias)
-
-    def __call__(self, planes: Tensor, features: Tensor) -> Tensor:
-        hidden = functional.linear(features.flatten(1), *self._hidden).relu_()
-        return functional.linear(hidden, *self._value).tanh_()
-
-
-class _FoldedPooledValue:
-    """A `FoldedHead`."""
-
-    def __init__(self, head: PooledValueHead, target: Target) -> None:
-        self.features = fold(head.conv, head.norm)
-        weight = merge_means(head.hidden.weight, target.board_shape)
-        self._hidden = target.copy(weight, head.hidden.bias)
-        self._value = target.copy(head.value.weight, head.value.bias)
-
-    def __call__(self, planes: Tensor, features: Tensor) -> Tensor:
-        hidden = functional.linear(features.mean(dim=(2, 3)), *self._hidden).relu_()
-        return functional.linear(hidden, *self._value).tanh_()
-
-
-def fold_block(block: nn.Module, target: Target) -> FoldedBlock:
-    """Folds one block of the trunk."""
-    if isinstance(block, PoolingBlock):
-        return _FoldedPoolingBlock(block, target)
-    assert isinstance(block, ResidualBlock), f"no folded form of {type(block).__name__}"
-    return _FoldedResidualBlock(block, target)
-
-
-def fold_head(head: nn.Module, target: Target) -> FoldedHead:
-    """Folds one head."""
-    if isinstance(head, FixedPolicyHead):
-        return _FoldedFixedPolicy(head, target)
-    if isinstance(head, PooledPolicyHead):
-        return _FoldedPooledPolicy(head, target)
-    if isinstance(head, FixedValueHead):
-        return _FoldedFixedValue(head, target)
-    assert isinstance(head, PooledValueHead), f"no folded form of {type(head).__name__}"
-    return _FoldedPooledValue(head, target)
-
-
-def mean_and_max(features: Tensor) -> Tensor:
-    """Maps float32 [B, channels, H, W] to [B, 2 * channels].
-
-    Those are `pool_mean_and_max` without the mean times width: on one size of the board that is the
-    mean times a constant, which `merge_pooled` brings into the weights.
+    Raises:
+        ConfigError: if int8 is asked of torch, which has no such convolutions.
     """
-    # On a CPU pooling over the whole board is seven times faster than `amax`.
-    maximum = functional.max_pool2d(features, features.shape[2:]).flatten(1)
-    return torch.cat([features.mean(dim=(2, 3)), maximum], dim=1)
+    if precision == "auto":
+        is_fast = backend == "openvino" and computes_int8()
+        return "int8" if is_fast else native_precision(device)
+    if precision == "int8" and backend == "torch":
+        raise ConfigError("evaluator.precision", precision, "auto, bf16 or fp32 with torch")
+    return precision
 
 
-def merge_pooled(weight: Tensor, board_shape: tuple[int, int]) -> Tensor:
-    """Turns a weight [out, 3 * channels] for `pool_mean_and_max` into one for `mean_and_max`."""
-    mean, scaled, maximum = weight.detach().chunk(3, dim=1)
-    return torch.cat([mean + scaled * width_scale(*board_shape), maximum], dim=1)
+def native_precision(device: torch.device) -> str:
+    """Returns "bf16" where the device computes in it natively, else "fp32"."""
+    if device.type == "cuda":
+        is_native = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        is_native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return "bf16" if is_native else "fp32"
 
 
-def merge_means(weight: Tensor, board_shape: tuple[int, int]) -> Tensor:
-    """Turns a weight [out, 3 * channels] for `pool_means` into one [out, channels] for the mean."""
-    parts = zip(weight.detach().chunk(3, dim=1), mean_factors(*board_shape), strict=True)
-    return torch.stack([part * factor for part, factor in parts]).sum(dim=0)
+def computes_int8() -> bool:
+    """Tells whether the processor multiplies int8 faster than other numbers."""
+    return torch.cpu._is_vnni_supported() or torch.cpu._is_amx_tile_supported()
 
 
-def scale_of(norm: nn.BatchNorm2d) -> Tensor:
-    """Returns what a batch norm multiplies its input by in evaluation mode, float64 [channels]."""
-    assert norm.running_var is not None, "batch norm without statistics"
-    return norm.weight.detach().double() / torch.sqrt(norm.running_var.double() + norm.eps)
+def build_backend(
+    graph: Graph, plan: InferencePlan, positions: UInt8Array | None
+) -> tuple[Backend, Inference]:
+    """Builds the fastest backend whose answers are close enough to those in float32.
 
-
-def fold(conv: nn.Conv2d, norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
-    """Multiplies a batch norm's fixed scale and shift into the convolution before it.
+    Args:
+        graph: the network.
+        plan: where to evaluate, and the fastest precision.
+        positions: observations uint8 [M, C, H, W] to compare on, like those that will come. int8
+            is calibrated on them. None leaves out the comparison, and int8 with it.
 
     Returns:
-        New float32 weight [out, in, k, k] and bias [out], without gradients.
+        The backend, and what was found.
     """
-    assert norm.running_mean is not None, "batch norm without statistics"
-    with torch.no_grad():
-        scale = scale_of(norm)
-        weight = conv.weight.double() * scale[:, None, None, None]
-        bias = norm.bias.double() - norm.running_mean.double() * scale
-        return weight.float(), bias.float()
+    precisions = _precisions_from(plan.precision, plan.device)
+    if positions is None:
+        precision = next(each for each in precisions if each != "int8")
+        backend = _make_backend(graph, plan, precision, None)
+        return backend, Inference(plan.backend, precision, error=None, refused={})
+    reference = TorchBackend(graph, Target(plan.device, torch.float32))
+    expected = reference.evaluate(positions)
+    refused: dict[str, PrecisionError] = {}
+    for precision in precisions:
+        ranges = measure_ranges(graph, reference, positions) if precision == "int8" else None
+        backend = _make_backend(graph, plan, precision, ranges)
+        error = measure_error(expected, backend.evaluate(positions))
+        if error.is_within(plan.limit) or precision == "fp32":
+            break
+        refused[precision] = error
+    return backend, Inference(plan.backend, precision, error, refused)
+
+
+def _precisions_from(fastest: str, device: torch.device) -> list[str]:
+    """Returns the precisions to try, fastest first; fp32 is the last."""
+    usable = {fastest, native_precision(device), "fp32"}
+    return [each for each in PRECISIONS[PRECISIONS.index(fastest) :] if each in usable]
+
+
+def _make_backend(
+    graph: Graph, plan: InferencePlan, precision: str, ranges: Ranges | None
+) -> Backend:
+    if plan.backend == "openvino":
+        return OpenVinoBackend(
+            graph, precision=precision, ranges=ranges, num_threads=plan.num_threads
+        )
+    return TorchBackend(graph, Target(plan.device, _DTYPES[precision]))

@@ -17,13 +17,12 @@ from typing import BinaryIO
 
 import numpy as np
 import torch
-from torch import nn
 
 from alphago.errors import CheckpointError
 from alphago.games.game import GameSpec
 from alphago.network.blocks import ResidualBlock
+from alphago.network.freezing import fold
 from alphago.network.heads import FixedPolicyHead, FixedValueHead
-from alphago.network.inference import fold
 from alphago.network.network import NetworkConfig, PolicyValueNet
 from alphago.types import FloatArray
 
@@ -85,8 +84,8 @@ def _arrays(network: PolicyValueNet) -> Iterator[FloatArray]:
     yield from _stem_arrays(network)
     for block in network.blocks:
         assert isinstance(block, ResidualBlock), f"no form of {type(block).__name__}"
-        yield from _convolution_arrays(*_folded(block.conv1, block.norm1))
-        yield from _convolution_arrays(*_folded(block.conv2, block.norm2))
+        yield from _convolution_arrays(*fold(block.conv1, block.norm1))
+        yield from _convolution_arrays(*fold(block.conv2, block.norm2))
     assert isinstance(network.policy_head, FixedPolicyHead), "no form of other heads"
     yield from _policy_arrays(network.policy_head)
     assert isinstance(network.value_head, FixedValueHead), "no form of other heads"
@@ -94,7 +93,7 @@ def _arrays(network: PolicyValueNet) -> Iterator[FloatArray]:
 
 
 def _stem_arrays(network: PolicyValueNet) -> Iterator[FloatArray]:
-    weight, bias = _folded(network.stem, network.stem_norm)
+    weight, bias = fold(network.stem, network.stem_norm)
     assert weight.shape[1] == _NUM_PLANES, f"planes: {weight.shape[1]}"
     # Ours knows White's turn by the zeros in Black's plane.
     white = np.zeros_like(weight[:, :1])
@@ -102,7 +101,7 @@ def _stem_arrays(network: PolicyValueNet) -> Iterator[FloatArray]:
 
 
 def _policy_arrays(head: FixedPolicyHead) -> Iterator[FloatArray]:
-    yield from _convolution_arrays(*_folded(head.conv, head.norm))
+    yield from _convolution_arrays(*fold(head.conv, head.norm))
     actions = np.append(_POINTS, _NUM_POINTS)  # the pass is the last one in both
     weight = _of_cells(head.logits.weight, num_channels=_POLICY_CHANNELS)
     yield weight[actions]
@@ -110,7 +109,7 @@ def _policy_arrays(head: FixedPolicyHead) -> Iterator[FloatArray]:
 
 
 def _value_arrays(head: FixedValueHead) -> Iterator[FloatArray]:
-    yield from _convolution_arrays(*_folded(head.conv, head.norm))
+    yield from _convolution_arrays(*fold(head.conv, head.norm))
     missing = (0, _VALUE_HIDDEN - head.hidden.out_features)
     weight = _of_cells(head.hidden.weight, num_channels=_VALUE_CHANNELS)
     yield np.pad(weight, (missing, (0, 0)))
@@ -125,11 +124,6 @@ def _convolution_arrays(weight: FloatArray, bias: FloatArray) -> Iterator[FloatA
     yield bias
     yield np.zeros_like(bias)
     yield np.full_like(bias, 1.0 - _EPSILON)
-
-
-def _folded(conv: nn.Conv2d, norm: nn.BatchNorm2d) -> tuple[FloatArray, FloatArray]:
-    weight, bias = fold(conv, norm)
-    return _array(weight), _array(bias)
 
 
 def _of_cells(weight: torch.Tensor, *, num_channels: int) -> FloatArray:

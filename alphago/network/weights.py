@@ -5,6 +5,7 @@ Nothing here is a pickle.
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,9 @@ import safetensors.numpy
 from alphago.errors import CheckpointError, ConfigError
 from alphago.files import MANIFEST_FILE, reason, replace_file
 from alphago.network.network import NetworkConfig
-from alphago.types import Weights
+from alphago.types import UInt8Array, Weights
 
+POSITIONS_FILE = "positions.safetensors"
 CHECKPOINT_SCHEMA_VERSION = 1  # of the manifest and of the files beside it
 _MANIFEST_TYPES: dict[str, tuple[type, str]] = {  # by entry, with what is allowed in words
     "game": (str, "the name of a game"),
@@ -92,14 +94,47 @@ def read_weights(path: Path) -> tuple[Weights, dict[str, str]]:
     return weights, metadata
 
 
+def save_positions(path: Path, positions: UInt8Array) -> None:
+    """Writes observations to a safetensors file, whole or not at all.
+
+    Args:
+        path: the file.
+        positions: uint8 [M, C, H, W], each 0 or 1; kept as one bit.
+
+    Raises:
+        CheckpointError: if the file cannot be written.
+    """
+    shape = np.array(positions.shape, np.int64)
+    save_weights(path, {"bits": np.packbits(positions), "shape": shape}, metadata={})
+
+
+def read_positions(path: Path) -> UInt8Array:
+    """Reads a file of `save_positions`.
+
+    Raises:
+        CheckpointError: if the file is missing, broken or something else.
+    """
+    arrays, _ = read_weights(path)
+    try:
+        bits, shape = np.asarray(arrays["bits"], np.uint8), arrays["shape"].tolist()
+        return np.unpackbits(bits, count=math.prod(shape)).reshape(shape)
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: holds no positions ({error})") from error
+
+
 def load_player_network(
     folder: Path, *, which: Literal["weights", "best"] = "weights"
-) -> tuple[NetworkInfo, Weights]:
-    """Reads the network of a checkpoint folder and compares its checksum with the manifest.
+) -> tuple[NetworkInfo, Weights, UInt8Array | None]:
+    """Reads the network of a checkpoint folder and compares checksums with the manifest.
 
     Args:
         folder: one checkpoint, the folder that holds manifest.json.
         which: "weights", those that play, or "best", the best network at that time.
+
+    Returns:
+        What the checkpoint says about the network, its weights, and observations uint8 [M, C, H, W]
+        of the run's recent games, which faster arithmetic is checked on; None in a checkpoint
+        without any.
 
     Raises:
         CheckpointError: if anything is missing, broken, or of another schema version, or a weight
@@ -114,17 +149,22 @@ def load_player_network(
             step=manifest["step"],
         )
         name = f"{which}.safetensors"
-        checksum = manifest["files"][name]["sha256"]
+        files = manifest["files"]
+        checksums = {name: files[name]["sha256"]}
+        if POSITIONS_FILE in files:
+            checksums[POSITIONS_FILE] = files[POSITIONS_FILE]["sha256"]
     except KeyError as error:
         raise CheckpointError(f"{manifest_path}: has no entry {error}") from error
     except (TypeError, ConfigError) as error:
         raise CheckpointError(f"{manifest_path}: {error}") from error
-    if sha256_of(folder / name) != checksum:
-        raise CheckpointError(
-            f"{folder / name}: broken, its checksum is not the one in {MANIFEST_FILE}"
-        )
+    for each, checksum in checksums.items():
+        if sha256_of(folder / each) != checksum:
+            raise CheckpointError(
+                f"{folder / each}: broken, its checksum is not the one in {MANIFEST_FILE}"
+            )
     weights, _ = read_weights(folder / name)
-    return info, weights
+    has_positions = POSITIONS_FILE in checksums
+    return info, weights, read_positions(folder / POSITIONS_FILE) if has_positions else None
 
 
 def sha256_of(path: Path) -> str:

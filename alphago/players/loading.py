@@ -20,7 +20,15 @@ from alphago.network.network import NetworkConfig
 from alphago.network.weights import NetworkInfo, load_player_network
 from alphago.players.network_player import NetworkPlayer, as_seen
 from alphago.search.search import SearchConfig
-from alphago.types import Weights
+from alphago.types import UInt8Array, Weights
+
+# What a config.yaml written before these options existed does not say of its evaluator.
+_EARLIER_EVALUATOR: dict[str, Any] = {
+    "backend": "auto",
+    "policy_kl_limit": 0.005,
+    "value_error_limit": 0.02,
+    "num_positions": 256,
+}
 
 Step = int | str | None  # an optimiser step, "best", "latest", or None for whatever suits
 
@@ -31,6 +39,7 @@ class FoundNetwork(NamedTuple):
     folder: Path
     info: NetworkInfo
     weights: Weights
+    positions: UInt8Array | None  # see `alphago.network.load_player_network`
 
 
 class PlaySettings(NamedTuple):
@@ -74,7 +83,7 @@ def load_network_player(
     evaluator = NetworkEvaluator(
         as_seen(game, learnt=own_game), found.info.network, settings.evaluator
     )
-    evaluator.load_weights(found.weights)
+    evaluator.load_weights(found.weights, found.positions)
     return NetworkPlayer(
         game,
         evaluator,
@@ -150,7 +159,7 @@ def read_play_settings(path: Path) -> PlaySettings:
             evaluator["device"] = "auto"  # what was learnt on a GPU plays on any machine
         return PlaySettings(
             search=SearchConfig(**config["search"]),
-            evaluator=EvaluatorConfig(**evaluator),
+            evaluator=EvaluatorConfig(**(_EARLIER_EVALUATOR | evaluator)),
             num_simulations=int(config["selfplay"]["num_simulations"]),
         )
     except OSError as error:

@@ -70,7 +70,15 @@ def make_config(**changes):
 
 
 def make_evaluator_config(**changes):
-    settings = {"device": "cpu", "precision": "fp32", "num_threads": None}
+    settings = {
+        "device": "cpu",
+        "backend": "auto",
+        "precision": "fp32",
+        "policy_kl_limit": 0.005,
+        "value_error_limit": 0.02,
+        "num_positions": 256,
+        "num_threads": None,
+    }
     return EvaluatorConfig(**(settings | changes))
 
 

@@ -13,7 +13,7 @@ from alphago.network import (
     make_network,
     weights_of,
 )
-from alphago.network.evaluator import choose_precision
+from alphago.network.inference import native_precision
 from tests.network.fake_game import (
     KINDS,
     SHAPES,
@@ -38,10 +38,8 @@ def make_evaluator(game, *, seed=1, config=None, **settings):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_answers_are_float32_arrays_in_any_precision(shape, precision):
     evaluator = make_evaluator(FakeGame(*shape), precision=precision)
-    assert evaluator.device == torch.device("cpu")
-    assert evaluator.precision == (
-        choose_precision("auto", evaluator.device) if precision == "auto" else precision
-    )
+    native = native_precision(torch.device("cpu"))
+    assert evaluator.inference.precision == (native if precision == "auto" else precision)
     for num_rows in (1, 5):
         logits, values = evaluator.evaluate(make_states(*range(num_rows)))
         assert logits.shape == (num_rows, shape[3])

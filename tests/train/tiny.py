@@ -40,7 +40,15 @@ SEARCH = SearchConfig(
     noise_concentration=10.83,
     noise_weight=0.25,
 )
-EVALUATOR = EvaluatorConfig(device="cpu", precision="fp32", num_threads=1)
+EVALUATOR = EvaluatorConfig(
+    device="cpu",
+    backend="auto",
+    precision="fp32",
+    policy_kl_limit=0.005,
+    value_error_limit=0.02,
+    num_positions=32,
+    num_threads=1,
+)
 
 
 def selfplay_config(**changes: object) -> SelfPlayConfig:

@@ -1,0 +1,175 @@
+"""`OpenVinoBackend`: runs a `Graph` with OpenVINO, the fastest way on a CPU.
+
+int8 is part of the model: a `FakeQuantize` rounds the planes that a convolution reads to 256 steps
+of their range, and its weights are int8 with one scale per output channel. OpenVINO turns that into
+a convolution of integers. Linear layers are never quantized.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+import openvino
+from openvino import Core, InferRequest, Model, Node, opset13
+
+from alphago.network.graph import (
+    LOGITS,
+    OBSERVATIONS,
+    VALUE,
+    CellLinear,
+    Concatenation,
+    Convolution,
+    Flatten,
+    Graph,
+    Linear,
+    Operation,
+    Pooling,
+)
+from alphago.network.quantization import NUM_LEVELS, Ranges, quantize_weight
+from alphago.types import Evaluation, FloatArray, UInt8Array
+
+_BOARD_AXES = np.array([2, 3])  # H, W
+_COPY_BATCH = 0  # in a shape: as many as the input has
+_STRIDES = _DILATIONS = [1, 1]
+
+
+class OpenVinoBackend:
+    """Evaluates arrays with a compiled model, one batch at a time and of any size."""
+
+    def __init__(
+        self, graph: Graph, *, precision: str, ranges: Ranges | None, num_threads: int | None
+    ) -> None:
+        """Compiles the model.
+
+        Args:
+            graph: the network.
+            precision: "fp32", "bf16" or "int8". With int8, what is not quantized is computed in
+                bf16 where the processor can.
+            ranges: of all planes that convolutions read; None unless the precision is int8.
+            num_threads: CPU threads of one evaluation, None for all.
+        """
+        assert (precision == "int8") == (ranges is not None), "ranges belong to int8"
+        properties: dict[str, object] = {
+            "INFERENCE_PRECISION_HINT": "f32" if precision == "fp32" else "bf16",
+            "NUM_STREAMS": 1,
+            # A thread pinned to a core that another process holds waits there, at every layer.
+            "ENABLE_CPU_PINNING": False,
+        }
+        if num_threads is not None:
+            properties["INFERENCE_NUM_THREADS"] = num_threads
+        compiled = _core().compile_model(make_model(graph, ranges), "CPU", properties)
+        self._request: InferRequest = compiled.create_infer_request()
+
+    def evaluate(self, observations: UInt8Array) -> Evaluation:
+        """See `Backend.evaluate`."""
+        batch = np.require(observations, requirements=["C"])
+        # Shared in every call: after a request has copied an input once, sharing a later one of
+        # another size corrupts its memory (OpenVINO 2025.2 to 2026.4).
+        answer = self._request.infer({0: batch}, share_inputs=True, share_outputs=True)
+        # The request's own memory is written over by the next call.
+        return Evaluation(answer[0].copy(), answer[1][:, 0].copy())
+
+
+def make_model(graph: Graph, ranges: Ranges | None) -> Model:
+    """Returns a graph as OpenVINO's model, for batches of any size.
+
+    Args:
+        graph: the network.
+        ranges: of all planes that convolutions read, for int8; None quantizes nothing.
+    """
+    observations = opset13.parameter([-1, *graph.observation_shape], np.uint8, OBSERVATIONS)
+    observations.output(0).set_names({OBSERVATIONS})
+    nodes = {OBSERVATIONS: opset13.convert(observations, np.float32)}
+    quantizer = None if ranges is None else _Quantizer(nodes, ranges)
+    for operation in graph.operations:
+        nodes[operation.output] = _make_node(operation, nodes, quantizer)
+    results = [opset13.result(_named(nodes[name], name)) for name in (LOGITS, VALUE)]
+    return Model(results, [observations], "policy_value")
+
+
+class _Quantizer:
+    """Inserts the roundings of int8; planes that several convolutions read are rounded once."""
+
+    def __init__(self, nodes: Mapping[str, Node], ranges: Ranges) -> None:
+        self._nodes = nodes  # grows while the model is made
+        self._ranges = ranges
+        self._quantized: dict[str, Node] = {}
+
+    def planes(self, name: str) -> Node:
+        if name not in self._quantized:
+            limits = [np.float32(limit) for limit in self._ranges[name]]
+            self._quantized[name] = opset13.fake_quantize(
+                self._nodes[name], *limits, *limits, NUM_LEVELS
+            )
+        return self._quantized[name]
+
+    def weight(self, weight: FloatArray) -> Node:
+        integers, scale = quantize_weight(weight)
+        converted = opset13.convert(opset13.constant(integers), np.float32)
+        return opset13.multiply(converted, opset13.constant(scale))
+
+
+def _make_node(
+    operation: Operation, nodes: Mapping[str, Node], quantizer: _Quantizer | None
+) -> Node:
+    match operation:
+        case Convolution():
+            return _make_convolution(operation, nodes, quantizer)
+        case Pooling():
+            planes = nodes[operation.input]
+            mean = opset13.reduce_mean(planes, _BOARD_AXES)
+            return opset13.concat([mean, opset13.reduce_max(planes, _BOARD_AXES)], 1)
+        case Flatten():
+            return _flatten(nodes[operation.input])
+        case Linear():
+            return _make_linear(operation, nodes[operation.input])
+        case CellLinear():
+            weight = opset13.constant(operation.weight[:, :, None, None])
+            return _flatten(_convolve(nodes[operation.input], weight, operation.bias))
+        case Concatenation():
+            return opset13.concat([nodes[name] for name in operation.inputs], 1)
+
+
+def _make_convolution(
+    operation: Convolution, nodes: Mapping[str, Node], quantizer: _Quantizer | None
+) -> Node:
+    if quantizer is None:
+        planes, weight = nodes[operation.input], opset13.constant(operation.weight)
+    else:
+        planes, weight = quantizer.planes(operation.input), quantizer.weight(operation.weight)
+    result = _convolve(planes, weight, operation.bias)
+    if operation.residual is not None:
+        # Rounded as well, since the sum is then part of the convolution's own call.
+        residual = operation.residual
+        result = opset13.add(result, quantizer.planes(residual) if quantizer else nodes[residual])
+    if operation.cell_bias is not None:
+        result = opset13.add(result, opset13.unsqueeze(nodes[operation.cell_bias], _BOARD_AXES))
+    return opset13.relu(result)
+
+
+def _convolve(planes: Node, weight: Node, bias: FloatArray) -> Node:
+    padding = [weight.shape[-1] // 2] * 2
+    result = opset13.convolution(planes, weight, _STRIDES, padding, padding, _DILATIONS)
+    return opset13.add(result, opset13.constant(bias.reshape(1, -1, 1, 1)))
+
+
+def _make_linear(operation: Linear, features: Node) -> Node:
+    product = opset13.matmul(features, opset13.constant(operation.weight), False, True)
+    result = opset13.add(product, opset13.constant(operation.bias[None]))
+    activate = {"none": lambda node: node, "relu": opset13.relu, "tanh": opset13.tanh}
+    return activate[operation.activation](result)
+
+
+def _flatten(planes: Node) -> Node:
+    return opset13.reshape(planes, np.array([_COPY_BATCH, -1]), special_zero=True)
+
+
+def _named(node: Node, name: str) -> Node:
+    node.output(0).set_names({name})
+    return node
+
+
+@cache
+def _core() -> Core:
+    """Returns OpenVINO's entry point; loading its plugin for CPUs takes a while."""
+    return openvino.Core()
