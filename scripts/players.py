@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PLAYER_HELP = (  # of the argument that names a player
     "random, minimax, alphabeta:depth=N, uct:playouts=N,exploration=C, gtp:COMMAND LINE, or the"
-    " folder of a run or checkpoint: RUN:simulations=N,step=N (or best, latest)"
+    " folder of a run or checkpoint: RUN:simulations=N,precision=int8,step=N (or best, latest)"
 )
 
 # Of a game of Go with a GTP program: more moves than nearly all games have.

@@ -6,6 +6,7 @@ one whose network was best. A checkpoint holds `weights.safetensors`, the networ
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -30,6 +31,8 @@ _EARLIER_EVALUATOR: dict[str, Any] = {
     "num_positions": 256,
 }
 
+_MOST_POSITIONS = 64  # to check precision on; a large network on a CPU takes its time for each
+
 Step = int | str | None  # an optimiser step, "best", "latest", or None for whatever suits
 
 
@@ -51,7 +54,14 @@ class PlaySettings(NamedTuple):
 
 
 def load_network_player(
-    path: Path, *, game: Game | None, step: Step, num_simulations: int | None, name: str, seed: int
+    path: Path,
+    *,
+    game: Game | None,
+    step: Step,
+    num_simulations: int | None,
+    precision: str | None,
+    name: str,
+    seed: int,
 ) -> NetworkPlayer:
     """Makes the player of a run or a checkpoint.
 
@@ -61,6 +71,7 @@ def load_network_player(
             sees those it has learnt from.
         step: which network, see `find_network`.
         num_simulations: per move, 0 for the raw policy; None for the number of the run's self-play.
+        precision: of the network, see `EvaluatorConfig`; None for that of the run.
         name: how the player is called in results.
         seed: of its random choices.
 
@@ -68,7 +79,8 @@ def load_network_player(
         The player, with the run's constants of the search, on a GPU if there is one.
 
     Raises:
-        PlayerError: if the network cannot play this game or the run has no such step.
+        PlayerError: if the network cannot play this game or the run has no such step, or int8 is
+            asked for and there are no positions to calibrate it on.
         CheckpointError: if something is missing or broken.
     """
     found = find_network(path, step=step)
@@ -80,10 +92,19 @@ def load_network_player(
         game = own_game
     check_plays(found.info.network, own_game.spec, game.spec, name=name)
     settings = read_play_settings(found.folder / CONFIG_FILE)
+    seen_game = as_seen(game, learnt=own_game)
+    positions = _positions_for(seen_game, found)
+    if precision is None:
+        precision = settings.evaluator.precision
+    elif precision == "int8" and positions is None:
+        raise PlayerError(
+            f"{name}: precision: got int8, allowed: auto, bf16 or fp32, since {found.folder} has no"
+            f" positions of {seen_game.spec.name} to calibrate it on"
+        )
     evaluator = NetworkEvaluator(
-        as_seen(game, learnt=own_game), found.info.network, settings.evaluator
+        seen_game, found.info.network, replace(settings.evaluator, precision=precision)
     )
-    evaluator.load_weights(found.weights, found.positions)
+    evaluator.load_weights(found.weights, positions)
     return NetworkPlayer(
         game,
         evaluator,
@@ -92,6 +113,17 @@ def load_network_player(
         name=name,
         seed=seed,
     )
+
+
+def _positions_for(game: Game, found: FoundNetwork) -> UInt8Array | None:
+    """Returns positions to check a network's precision on, if the checkpoint has any of the game.
+
+    A network that plays every size of the board has learnt from one of them.
+    """
+    positions = found.positions
+    if positions is None or positions.shape[1:] != game.spec.observation_shape:
+        return None
+    return positions[:_MOST_POSITIONS]
 
 
 def check_plays(network: NetworkConfig, own: GameSpec, wanted: GameSpec, *, name: str) -> None:

@@ -5,6 +5,7 @@
     uct:playouts=1000                plain UCT with random playouts; also exploration=C
     runs/demo                        a run: its best network, the run's own number of simulations
     runs/demo:simulations=100        with so many simulations a move; 0 plays the raw policy
+    runs/demo:precision=fp32         evaluated in fp32, bf16 or int8; also precision=auto
     runs/demo:step=4000              the network of that optimiser step; also step=best, step=latest
     runs/demo/checkpoints/00004000   one checkpoint
     gtp:gnugo --mode gtp --level 10  a program that speaks GTP, by its command line
@@ -53,7 +54,8 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "human": (),
     ENGINE_PREFIX: (),
 }
-_PATH_KEYS = ("simulations", "step")
+_PATH_KEYS = ("simulations", "precision", "step")
+_PRECISIONS = ("auto", "int8", "bf16", "fp32")  # the network's, without importing torch
 _NAMED_STEPS = ("best", "latest")
 _OPTIONS = re.compile(r"\s*\w+\s*=[^,]*(,\s*\w+\s*=[^,]*)*")
 
@@ -189,10 +191,20 @@ def _make_network_player(
         num_simulations = _read_integer(
             text, "simulations", options, default=0, lowest=0, highest=MAX_SIMULATIONS
         )
+    precision = options.get("precision")
+    if precision is not None and precision not in _PRECISIONS:
+        allowed = ", ".join(_PRECISIONS)
+        raise PlayerError(f"{text}: precision: got {precision!r}, allowed: {allowed}")
     from alphago.players.loading import load_network_player  # torch takes seconds
 
     return load_network_player(
-        path, game=game, step=step, num_simulations=num_simulations, name=text, seed=seed
+        path,
+        game=game,
+        step=step,
+        num_simulations=num_simulations,
+        precision=precision,
+        name=text,
+        seed=seed,
     )
 
 
