@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
-import openvino
-from openvino import Core, InferRequest, Model, Node, opset13
 
 from alphago.network.graph import (
     LOGITS,
@@ -25,6 +23,7 @@ from alphago.network.graph import (
     Operation,
     Pooling,
 )
+from alphago.network.openvino_api import Core, InferRequest, Model, Node, opset13
 from alphago.network.quantization import NUM_LEVELS, Ranges, quantize_weight
 from alphago.types import Evaluation, FloatArray, UInt8Array
 
@@ -172,4 +171,4 @@ def _named(node: Node, name: str) -> Node:
 @cache
 def _core() -> Core:
     """Returns OpenVINO's entry point; loading its plugin for CPUs takes a while."""
-    return openvino.Core()
+    return Core()
