@@ -142,6 +142,12 @@ def _check_spec(game: Game) -> None:
     _require(is_action, f"pass_action {spec.pass_action}")
 
 
+def _check_plane_names(game: Game) -> None:
+    names, num_planes = game.plane_names, game.spec.observation_shape[0]
+    _require(len(names) == num_planes, f"{len(names)} names of {num_planes} planes")
+    _require(len(set(names)) == num_planes and "" not in names, f"names {names}")
+
+
 def _check_initial_states(game: Game) -> None:
     for num_games in (1, 3):
         states = game.initial_states(num_games)
@@ -199,6 +205,7 @@ def _check_group(game: Game) -> None:
 
 _GAME_CHECKS: dict[str, Callable[[Game], None]] = {
     "spec holds possible facts": _check_spec,
+    "plane_names name every plane": _check_plane_names,
     "initial_states(B) is B equal rows, none over": _check_initial_states,
     "text_to_action(action_to_text(a)) == a, everything else is refused": _check_texts,
     "symmetries form a group, the identity first; a pass stays": _check_group,

@@ -16,6 +16,7 @@ which only a game's own tests can know.
     to_play(s)[b]             0 or 1, in a finished game too; it need not alternate
     is_truncated(s)[b]        only where is_over(s)[b]
     observe(s)                0 or 1 in every cell, the view of the player to move
+    plane_names               one for each plane of an observation, all different
     every function of s       row b of the answer depends on row b of the arguments alone, which are
                               left as they are; the answer is the same when asked again
     number of moves           at most spec.max_moves
@@ -70,6 +71,11 @@ class Game(Protocol):
     @property
     def spec(self) -> GameSpec:
         """The facts of this game."""
+        ...
+
+    @property
+    def plane_names(self) -> tuple[str, ...]:
+        """What each plane [C] of an observation shows, in words."""
         ...
 
     def initial_states(self, num_games: int) -> States:

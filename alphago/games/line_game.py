@@ -17,7 +17,8 @@ from alphago.kernels import kernel
 from alphago.types import EMPTY, NUM_PLAYERS, BoolArray, FloatArray, Int8Array, States, UInt8Array
 
 NO_PLAYER = -1  # the winner of a game that is drawn or goes on
-NUM_PLANES = 3
+PLANE_NAMES = ("own stones", "opponent's stones", "all ones if player 0 is to move")
+NUM_PLANES = len(PLANE_NAMES)
 STONES = "XO"  # how the stones of player 0 and 1 are drawn
 
 
@@ -167,6 +168,11 @@ class LineGame(abc.ABC):
     def spec(self) -> GameSpec:
         """The facts of this game."""
         return self._spec
+
+    @property
+    def plane_names(self) -> tuple[str, ...]:
+        """What each plane of an observation shows."""
+        return PLANE_NAMES
 
     def initial_states(self, num_games: int) -> States:
         """Returns [B] empty boards, player 0 to move."""

@@ -73,6 +73,20 @@ def with_spec(game: TicTacToe | ConnectFour, **changes: object) -> None:
     game._spec = game.spec._replace(**changes)
 
 
+@mutant("plane_names name every plane")
+class LeavesAPlaneWithoutAName(TicTacToe):
+    @property
+    def plane_names(self):
+        return super().plane_names[:-1]
+
+
+@mutant("plane_names name every plane")
+class NamesTwoPlanesAlike(TicTacToe):
+    @property
+    def plane_names(self):
+        return ("stones", "stones", "all ones if player 0 is to move")
+
+
 @mutant("spec holds possible facts")
 class PassOutOfRange(TicTacToe):
     def __init__(self):

@@ -128,6 +128,11 @@ class ForcedPassGame:
         """The facts of this game."""
         return self._spec
 
+    @property
+    def plane_names(self) -> tuple[str, ...]:
+        """What each plane of an observation shows."""
+        return ("own stones", "opponent's stones", "all ones if player 0 is to move")
+
     def initial_states(self, num_games: int) -> States:
         """Returns [B] empty boards."""
         return states_of([Position((EMPTY,) * NUM_CELLS, 0)] * num_games)

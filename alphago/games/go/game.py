@@ -33,6 +33,7 @@ from alphago.games.go.naming import (
     parse_size,
 )
 from alphago.games.go.pass_alive import fill_pass_alive_all
+from alphago.games.go.plane_names import PLANE_NAMES
 from alphago.games.go.planes import NUM_PLANES, fill_extended_all, fill_history_all
 from alphago.games.go.playout import playout_actions, playout_returns
 from alphago.games.go.rules import KO_RULES, GoRules
@@ -135,6 +136,11 @@ class Go:
     def spec(self) -> GameSpec:
         """The facts of this game."""
         return self._spec
+
+    @property
+    def plane_names(self) -> tuple[str, ...]:
+        """What each plane of an observation shows."""
+        return PLANE_NAMES[self.planes]
 
     # --- positions ---
 
