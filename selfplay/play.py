@@ -5,7 +5,7 @@ move and starts the next search at once; a game that ends is replaced by a new o
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -136,6 +136,14 @@ class SelfPlay:
 
     def play(self, num_games: int) -> PlayReport:
         """Plays until at least `num_games` have finished; the others wait for the next call."""
+        return self.play_until(lambda num_finished: num_finished >= num_games)
+
+    def play_until(self, is_enough: Callable[[int], bool]) -> PlayReport:
+        """Plays until it is enough; unfinished games wait for the next call.
+
+        Args:
+            is_enough: asked before each simulation, with the number of games finished in this call.
+        """
         started = time.perf_counter()
         simulations, batches, leaves = (
             self._num_simulations,
@@ -144,7 +152,7 @@ class SelfPlay:
         )
         self._begin_or_restart()
         records: list[GameRecord] = []
-        while len(records) < num_games:
+        while not is_enough(len(records)):
             self._search.run_simulation()
             rows = self._search.finished_rows()
             if rows.size:
