@@ -123,6 +123,8 @@ class NetworkEvaluator:
         Raises:
             CheckpointError: if the weights do not fit, see `alphago.network.load_weights`.
         """
+        if positions is not None:
+            self._check(positions)
         load_weights(self._module, weights)
         graph = freeze(self._module, self.game.spec)
         self._backend, self.inference = build_backend(graph, self._plan, positions)
@@ -154,13 +156,17 @@ class NetworkEvaluator:
             float32 logits [M, A] and values [M] in the view of the same player.
         """
         assert self._backend is not None, "evaluate called before load_weights"
+        self._check(observations)
+        answer = self._backend.evaluate(observations)
+        self.num_evaluations += len(observations)
+        return answer
+
+    def _check(self, observations: UInt8Array) -> None:
+        """Tells a caller's mistake before a backend does so in its own words."""
         assert observations.dtype == np.uint8, f"observations are {observations.dtype}, not uint8"
         assert observations.shape[1:] == self.game.spec.observation_shape, (
             "observations of another game"
         )
-        answer = self._backend.evaluate(observations)
-        self.num_evaluations += len(observations)
-        return answer
 
 
 def choose_device(device: str) -> torch.device:

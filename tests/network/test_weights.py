@@ -184,7 +184,8 @@ def read_manifest(folder):
 def test_the_network_of_a_checkpoint(checkpoint):
     expected = NetworkInfo(game="fake", network=make_config(), step=400)
     for seed, which in enumerate(("weights", "best")):
-        info, weights = load_player_network(checkpoint, which=which)
+        info, weights, positions = load_player_network(checkpoint, which=which)
+        assert positions is None
         assert info == expected
         fresh = weights_of(make_network(make_spec(), make_config(), seed=seed))
         np.testing.assert_array_equal(weights["stem.weight"], fresh["stem.weight"])

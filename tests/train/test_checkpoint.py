@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.numpy
+from numpy.typing import NDArray
 
 import train.checkpoint
 from alphago.errors import CheckpointError
@@ -31,6 +33,7 @@ from train.checkpoint import (
 FILES = (
     "weights.safetensors",
     "best.safetensors",
+    "positions.safetensors",
     "trainer.safetensors",
     "state.json",
     "config.yaml",
@@ -48,6 +51,7 @@ def make_checkpoint(*, step: int = 3, seed: int = 0) -> Checkpoint:
         step=step,
         weights=trainer.play_weights(),
         best_weights=make_trainer(seed=seed + 1).play_weights(),
+        positions=random_rows(seed, num_rows=5).observations,
         trainer_tensors=tensors,
         state={"trainer": facts, "rng": rng_state(np.random.default_rng(seed)), "games": 5},
         config_text="seed: 1 # größer\n",
@@ -64,6 +68,10 @@ def assert_same_weights(one: Weights, other: Weights) -> None:
 def assert_same_checkpoint(one: Checkpoint, other: Checkpoint) -> None:
     for name in ("weights", "best_weights", "trainer_tensors"):
         assert_same_weights(getattr(one, name), getattr(other, name))
+    assert one.positions is not None
+    assert other.positions is not None
+    assert one.positions.dtype == other.positions.dtype == np.uint8
+    np.testing.assert_array_equal(one.positions, other.positions)
     for name in ("game", "network", "step", "state", "config_text"):
         assert getattr(one, name) == getattr(other, name)
 
@@ -95,12 +103,46 @@ def test_the_loaded_trainer_goes_on_like_the_saved_one(tmp_path: Path) -> None:
 def test_players_can_read_both_networks(tmp_path: Path) -> None:
     checkpoint = make_checkpoint()
     folder = save_checkpoint(tmp_path, checkpoint)
-    info, weights = load_player_network(folder)
+    info, weights, positions = load_player_network(folder)
     assert (info.game, info.network, info.step) == ("tic_tac_toe", TINY, 3)
     assert_same_weights(weights, checkpoint.weights)
-    _, best = load_player_network(folder, which="best")
+    np.testing.assert_array_equal(positions, checkpoint.positions)
+    _, best, _ = load_player_network(folder, which="best")
     assert_same_weights(best, checkpoint.best_weights)
     load_weights(make_network(TTT.spec, TINY, seed=5), best)
+
+
+def test_a_checkpoint_from_before_positions_were_kept_loads_without_them(tmp_path: Path) -> None:
+    folder = save_checkpoint(tmp_path, replace(make_checkpoint(), positions=None))
+    assert not (folder / "positions.safetensors").exists()
+    assert load_checkpoint(folder).positions is None
+    assert load_player_network(folder)[2] is None
+
+
+def positions_file(bits: NDArray[np.generic], *shape: int) -> bytes:
+    return safetensors.numpy.save({"bits": bits, "shape": np.array(shape)})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        safetensors.numpy.save({"weight": np.zeros(4, np.float32)}),
+        positions_file(np.zeros(3, np.uint8), 5, 3, 3, 3),
+        positions_file(np.zeros(18, np.uint8), 5, 3, 3, 3),
+        positions_file(np.zeros(17, np.float32), 5, 3, 3, 3),
+        positions_file(np.zeros(17, np.uint8), 5, 3, 9),
+        positions_file(np.zeros(0, np.uint8), 0, 3, 3, 3),
+        positions_file(np.zeros(17, np.uint8), -5, -3, 3, 3),
+    ],
+    ids=["empty", "else", "short", "long", "floats", "shape", "none", "negative"],
+)
+def test_positions_that_cannot_be_read_are_named(tmp_path: Path, content: bytes) -> None:
+    folder = save_checkpoint(tmp_path, make_checkpoint())
+    write_with_checksum(folder, "positions.safetensors", content)
+    for load in (load_checkpoint, load_player_network):
+        with pytest.raises(CheckpointError, match=r"positions\.safetensors: "):
+            load(folder)
 
 
 def test_a_random_stream_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -347,7 +389,7 @@ from alphago.games import make_game
 from alphago.network.network import load_weights, make_network
 from alphago.network.weights import load_player_network, sha256_of
 from pathlib import Path
-info, weights = load_player_network(Path({str(folder)!r}))
+info, weights, _ = load_player_network(Path({str(folder)!r}))
 network = make_network(make_game(info.game).spec, info.network, seed=77).eval()
 load_weights(network, weights)
 observations = np.load({str(tmp_path / "observations.npy")!r})
