@@ -1,0 +1,1 @@
+"""Other self-play frameworks measured beside ours: `python -m scripts.peers`."""
