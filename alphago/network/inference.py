@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 
 from alphago.errors import ConfigError
+from alphago.network.cuda_backend import make_cuda_backend
 from alphago.network.graph import Graph
 from alphago.network.openvino_backend import OpenVinoBackend
 from alphago.network.precision import (
@@ -127,4 +128,6 @@ def _make_backend(
         return OpenVinoBackend(
             graph, precision=precision, ranges=ranges, num_threads=plan.num_threads
         )
-    return TorchBackend(graph, Target(plan.device, _DTYPES[precision]))
+    target = Target(plan.device, _DTYPES[precision])
+    make_backend = make_cuda_backend if plan.device.type == "cuda" else TorchBackend
+    return make_backend(graph, target)
