@@ -104,9 +104,7 @@ class Trainer:
         self.precision = native_precision(self._device) if precision == "auto" else precision
         self.network: nn.Module = make_network(spec, network_config, seed=seed)
         self.network.to(self._device).train()
-        for weight in self.network.parameters():  # convolutions are faster with channels last
-            if weight.ndim == 4:
-                weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+        put_channels_last(self.network)
         if team is not None and self._device.type == "cuda":
             convert: Callable[[nn.Module], nn.Module] = nn.SyncBatchNorm.convert_sync_batchnorm
             self.network = convert(self.network)
@@ -326,7 +324,7 @@ class Trainer:
         self._optimizer.step()
         self.num_steps += 1
         if self._average is not None:
-            self._average.update(self.network, num_steps=self.num_steps)
+            self._average.update(num_steps=self.num_steps)
 
     def _exchange(self) -> AbstractContextManager[None]:
         """Encloses what all of the team do together."""
@@ -342,6 +340,13 @@ class Trainer:
                 f"step {self.num_steps}: the device is out of memory; lower train.batch_size"
                 f" (now {self.config.batch_size})"
             ) from error
+
+
+def put_channels_last(network: nn.Module) -> None:
+    """Lays kernels out in memory as convolutions are fastest with."""
+    for weight in network.parameters():
+        if weight.ndim == 4:
+            weight.data = weight.data.contiguous(memory_format=torch.channels_last)
 
 
 def num_threads_for(team: Team | None) -> int:
