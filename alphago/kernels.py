@@ -53,8 +53,13 @@ def kernel(function: Function) -> Function:
     `cache=True`: compiling all kernels takes seconds, loading them tenths. `error_model="numpy"`:
     Python's check for division by zero keeps LLVM from inlining small helpers, which made the
     descent 3.5 times slower; division by zero gives inf or nan instead, so kernels guard it where
-    it can occur. No `fastmath` (results must be equal bit for bit with the compiler off) and no
-    `parallel` (parallelism comes from actors).
+    it can occur. `_nrt=False`: Numba counts no references to arrays, which took a sixth of the
+    search; a kernel can then allocate no array, and does not compile if it tries, so that callers
+    give it room to work in. All kernels must agree in this, hence one decorator. `nogil`: threads
+    that play several groups of games run kernels side by side; it costs nothing. No `fastmath`
+    (results must be equal bit for bit with the compiler off) and no `parallel` (parallelism comes
+    from actors and threads).
     """
-    compiled: Any = numba.njit(cache=True, error_model="numpy")(function)
+    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "_nrt": False, "nogil": True}
+    compiled: Any = numba.njit(**options)(function)
     return cast(Function, compiled)

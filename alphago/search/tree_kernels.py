@@ -4,13 +4,13 @@ Helpers speak of one tree or one node; only the outermost kernels loop over the 
 changed in place.
 """
 
-import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from alphago.kernels import kernel
-from alphago.search.formulas import first_play_value, puct_score
+from alphago.search.formulas import exp_of_negative, first_play_value, puct_score
 from alphago.search.tree import (
     LEAF_CHILD,
     LEAF_NONE,
@@ -45,7 +45,7 @@ def highest_prior(priors: FloatArray) -> int:
 
 
 @kernel
-def own_value_sum(nodes: Nodes, child: int, to_play: int) -> Real:
+def own_value_sum(nodes: Nodes, child: int, to_play: int) -> Any:
     """Returns the sum of a child's values in the view of `to_play`, the player who chose it.
 
     The sign flips where the player changes, not per ply: a player may move twice in a row.
@@ -169,22 +169,23 @@ def set_priors(priors: FloatArray, logits: FloatArray, legal: BoolArray) -> bool
     Returns:
         Whether the logits of all legal actions were finite.
     """
+    # Short loops without branches run on vectors, and what is legal no processor can predict.
+    are_finite = True
+    for a in range(priors.size):
+        are_finite &= np.isfinite(logits[a]) | ~legal[a]
+    if not are_finite:
+        return False
     highest = np.float32(-np.inf)
     for a in range(priors.size):
-        if legal[a]:
-            if not np.isfinite(logits[a]):
-                return False
-            highest = max(highest, logits[a])
+        priors[a] = logits[a] if legal[a] else np.float32(-np.inf)
+        highest = max(highest, priors[a])
+    for a in range(priors.size):
+        priors[a] = np.float32(exp_of_negative(priors[a] - highest))
     total = np.float32(0.0)
     for a in range(priors.size):
-        priors[a] = NO_PRIOR
-        if legal[a]:
-            # A double's exp: the last bit of numpy's float32 exp differs with the compiler off.
-            priors[a] = np.float32(math.exp(logits[a] - highest))
-            total += priors[a]
+        total += priors[a]
     for a in range(priors.size):
-        if legal[a]:
-            priors[a] /= total
+        priors[a] = priors[a] / total if legal[a] else NO_PRIOR
     return True
 
 
@@ -357,7 +358,8 @@ def keep_subtree(
         nodes[num_kept] = nodes[node]
         nodes[num_kept]["parent"] = new_parent
         nodes[num_kept]["num_children"] = 0
-        trees.untried_priors[b, num_kept] = trees.untried_priors[b, node]
+        for a in range(trees.untried_priors.shape[2]):
+            trees.untried_priors[b, num_kept, a] = trees.untried_priors[b, node, a]
         copy_bytes(states[node], states[num_kept])
         if new_parent != NO_PARENT:
             children[new_parent, nodes[new_parent]["num_children"]] = num_kept

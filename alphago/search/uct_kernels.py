@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from alphago.games.random_bits import Streams, draw_below
 from alphago.kernels import kernel
+from alphago.search.tree_kernels import copy_bytes
 from alphago.types import BoolArray, FloatArray, Int8Array, Real, UInt8Array
 
 ROOT = 0  # index of the root node in every tree
@@ -148,7 +149,7 @@ def select_leaves(
             num_finished += 1
         else:
             leaf_actions[b] = trees.actions[b, node, trees.nodes[b, node]["num_children"]]
-        leaf_states[b] = trees.states[b, node]
+        copy_bytes(trees.states[b, node], leaf_states[b])
     return num_finished
 
 
@@ -188,7 +189,7 @@ def open_roots(
     for b in range(len(to_play)):
         trees.num_nodes[b] = 1
         open_node(trees.nodes[b, ROOT], trees.actions[b, ROOT], to_play[b], candidates[b])
-        trees.states[b, ROOT] = states[b]
+        copy_bytes(states[b], trees.states[b, ROOT])
 
 
 @kernel
@@ -219,6 +220,6 @@ def expand_and_back_up(
             trees.nodes[b, node]["num_children"] += 1
             trees.nodes[b, child]["parent"] = node
             open_node(trees.nodes[b, child], trees.actions[b, child], to_play[b], candidates[b])
-            trees.states[b, child] = leaf_states[b]
+            copy_bytes(leaf_states[b], trees.states[b, child])
             node = child
         back_up(trees.nodes[b], node, returns[b])

@@ -75,22 +75,20 @@ def chain_liberties(row: Row, layout: Layout, cell: int) -> int:
 
 
 @kernel
-def stone_status(stone: int, liberties: int, player: int) -> int:
+def stone_status(stone: int, in_atari: int, player: int) -> int:
     """Returns what a cell is to a player's new stone beside it: AIR, OWN, CAPTURE or nothing.
 
     Args:
         stone: what is on the cell.
-        liberties: of the stone's chain; not looked at where there is no stone.
+        in_atari: 1 if the stone's chain has one liberty, else 0; any where there is no stone.
         player: whose new stone.
 
     Returns:
         The bits.
     """
-    if stone == EMPTY:
-        return AIR
-    if stone == player:
-        return OWN if is_atari(liberties) else OWN | AIR
-    return CAPTURE if is_atari(liberties) else 0
+    # Products instead of branches: no processor can predict what the next cell holds.
+    empty, own = int(stone == EMPTY), int(stone == player)
+    return empty * AIR + own * (OWN + (1 - in_atari) * AIR) + (1 - empty - own) * in_atari * CAPTURE
 
 
 @kernel
@@ -103,8 +101,8 @@ def neighbour_bits(row: Row, layout: Layout, player: int, cell: int) -> int:
     for side in range(4):
         beside = int(layout.neighbours[cell, side])
         if beside != layout.num_cells:
-            liberties = chain_liberties(row, layout, beside)
-            bits |= stone_status(row.bytes_[layout.board + beside], liberties, player)
+            in_atari = int(is_atari(chain_liberties(row, layout, beside)))
+            bits |= stone_status(row.bytes_[layout.board + beside], in_atari, player)
     return bits
 
 

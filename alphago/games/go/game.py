@@ -21,7 +21,13 @@ from alphago.games.go.layout import (
     go_layout,
     go_rows,
 )
-from alphago.games.go.moves import fill_legal_actions_all, play_all, replay_all, set_up_all
+from alphago.games.go.moves import (
+    fill_legal_actions_all,
+    legal_room,
+    play_all,
+    replay_all,
+    set_up_all,
+)
 from alphago.games.go.naming import (
     DEFAULT_PLANES,
     FAMILY,
@@ -32,9 +38,9 @@ from alphago.games.go.naming import (
     parse_go_options,
     parse_size,
 )
-from alphago.games.go.pass_alive import fill_pass_alive_all
+from alphago.games.go.pass_alive import fill_pass_alive_all, life_room
 from alphago.games.go.plane_names import PLANE_NAMES
-from alphago.games.go.planes import NUM_PLANES, fill_extended_all, fill_history_all
+from alphago.games.go.planes import NUM_PLANES, fill_extended_all, fill_history_all, liberty_counts
 from alphago.games.go.playout import playout_actions, playout_returns
 from alphago.games.go.rules import KO_RULES, GoRules
 from alphago.games.go.scoring import count_points, count_territory, fill_owners_all
@@ -221,7 +227,8 @@ class Go:
         """Returns bool [B, A], True where the action is legal; all False in a finished game."""
         legal = np.empty((len(states), self._spec.num_actions), np.bool_)
         rows, suicide = go_rows(states), self.rules.suicide
-        fill_legal_actions_all(rows, self._layout, self._ko_rule, suicide, legal)
+        room = legal_room(self._layout)
+        fill_legal_actions_all(rows, self._layout, self._ko_rule, suicide, room, legal)
         return legal
 
     def to_play(self, states: States) -> Int8Array:
@@ -266,7 +273,7 @@ class Go:
         owners = states["board"].copy()
         if dead is not None:
             owners[:, :-1][dead.reshape(len(states), -1)] = EMPTY
-        fill_owners_all(owners, self._layout.neighbours)
+        fill_owners_all(owners, self._layout.neighbours, np.empty(owners.shape[1], np.int8))
         return self._as_boards(owners[:, :-1])
 
     def score(self, states: States, dead: BoolArray | None = None) -> FloatArray:
@@ -295,7 +302,8 @@ class Go:
         which the opponent cannot live; see `pass_alive.py`.
         """
         owners = np.empty((len(states), self._layout.num_cells), np.int8)
-        fill_pass_alive_all(go_rows(states), self._layout, self.rules.suicide, owners)
+        room = life_room(self._layout.num_cells)
+        fill_pass_alive_all(go_rows(states), self._layout, self.rules.suicide, room, owners)
         return self._as_boards(owners)
 
     # --- facts of positions ---
@@ -343,6 +351,8 @@ class Go:
                 self._ko_rule,
                 self.rules.suicide,
                 self._white_points,
+                legal_room(self._layout),
+                liberty_counts(self._layout),
                 observations,
             )
         return observations.reshape(len(states), *self._spec.observation_shape)

@@ -49,8 +49,11 @@ class Layout(NamedTuple):
 
     Attributes:
         num_cells: K.
+        width: cells of a row.
         max_moves: T.
         neighbours: the four neighbours of each cell; beyond an edge K, the cell off the board.
+        side_masks: -1 (all bits) where a cell has a neighbour to the left, and to the right, else
+            0. For loops over all cells at once, which run on vectors where nothing is looked up.
         hashes: [T + 1] of `words`, Zobrist hash of the board in each position, zeros behind.
         liberties: [K] of `words`, of each chain at its head, see `board.liberty`; zeros elsewhere.
         facts: [6] of `shorts`, TO_PLAY and so on.
@@ -66,8 +69,10 @@ class Layout(NamedTuple):
     """
 
     num_cells: int
+    width: int
     max_moves: int
     neighbours: Shorts  # [K, 4]
+    side_masks: Int8Array  # [2, K]
     hashes: int
     liberties: int
     facts: int
@@ -126,8 +131,10 @@ def go_layout(height: int, width: int, max_moves: int) -> Layout:
     del places["padding"]
     return Layout(
         num_cells=height * width,
+        width=width,
         max_moves=max_moves,
         neighbours=neighbour_table(height, width),
+        side_masks=side_masks(height, width),
         **places,
     )
 
@@ -157,3 +164,11 @@ def neighbour_table(height: int, width: int) -> Shorts:
     padded[1:-1, 1:-1] = np.arange(num_cells).reshape(height, width)
     sides = (padded[:-2, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:], padded[2:, 1:-1])
     return np.stack([side.reshape(-1) for side in sides], axis=1)
+
+
+def side_masks(height: int, width: int) -> Int8Array:
+    """Returns int8 [2, K], -1 where a cell has a left, and a right, neighbour, else 0."""
+    masks = np.full((2, height, width), -1, np.int8)
+    masks[0, :, 0] = 0
+    masks[1, :, -1] = 0
+    return masks.reshape(2, height * width)

@@ -20,6 +20,29 @@ Cells = npt.NDArray[np.int16]  # numbers of cells, or -1
 _NO_CHAIN = -1
 
 
+class LifeRoom(NamedTuple):
+    """Memory for `fill_pass_alive` to work in; kernels allocate none. A board has K cells."""
+
+    regions: Cells  # [K], number of each cell's region
+    cells: Cells  # [K], as `find_regions` fills it
+    starts: Cells  # [K + 1], as `find_regions` fills it
+    vital: Cells  # [K, 4], of each region, as `find_vital_chains` fills it
+    num_eyes: Cells  # [K], of each chain at its head
+    is_alive: BoolArray  # [K], of each chain at its head
+
+
+def life_room(num_cells: int) -> LifeRoom:
+    """Allocates the memory that finding life needs."""
+    return LifeRoom(
+        regions=np.empty(num_cells, np.int16),
+        cells=np.empty(num_cells, np.int16),
+        starts=np.empty(num_cells + 1, np.int16),
+        vital=np.empty((num_cells, 4), np.int16),
+        num_eyes=np.empty(num_cells, np.int16),
+        is_alive=np.empty(num_cells, np.bool_),
+    )
+
+
 class Border(NamedTuple):
     """How many cells of a region touch chains."""
 
@@ -69,29 +92,27 @@ def fill_region(
 
 
 @kernel
-def find_regions(
-    board: Int8Array, neighbours: Shorts, player: int, cells: Cells, starts: Cells
-) -> int:
+def find_regions(board: Int8Array, neighbours: Shorts, player: int, room: LifeRoom) -> int:
     """Finds the regions that a player's stones bound: all that is connected without them.
 
     Args:
         board: int8 [K + 1].
         neighbours: uint16 [K, 4].
         player: whose stones bound.
-        cells: int16 [K], filled with the cells, region by region.
-        starts: int16 [K + 1], filled with the place in `cells` where each region starts, and, one
-            further, where the last one ends.
+        room: its `cells` are filled with the cells, region by region, its `starts` with the place
+            in there where each region starts, and, one further, where the last one ends.
 
     Returns:
         The number of regions.
     """
-    regions = np.full(len(neighbours), -1, np.int16)
+    regions, starts = room.regions, room.starts
+    regions[:] = -1
     num_regions = 0
     starts[0] = 0
     for cell in range(len(neighbours)):
         if board[cell] != player and regions[cell] == -1:
-            room = cells[starts[num_regions] :]
-            size = fill_region(board, neighbours, cell, player, regions, cell, room)
+            stack = room.cells[starts[num_regions] :]
+            size = fill_region(board, neighbours, cell, player, regions, cell, stack)
             starts[num_regions + 1] = starts[num_regions] + size
             num_regions += 1
     return num_regions
@@ -134,9 +155,11 @@ def find_vital_chains(
     num_vital = 0
     for side in range(4):
         beside = neighbours[first, side]
-        if board[beside] != player or np.any(vital[:num_vital] == heads[beside]):
+        if board[beside] != player:
             continue
         is_vital = True
+        for known in vital[:num_vital]:
+            is_vital &= known != heads[beside]
         for cell in region:
             must_touch = suicide or board[cell] == EMPTY
             if must_touch and not touches_chain(board, heads, neighbours, cell, heads[beside]):
@@ -176,10 +199,8 @@ def drop_chains_without_eyes(
     heads: Shorts,
     neighbours: Shorts,
     player: int,
-    cells: Cells,
-    starts: Cells,
-    vital: Cells,
-    is_alive: BoolArray,
+    num_regions: int,
+    room: LifeRoom,
 ) -> bool:
     """Takes the life of chains with fewer than two eyes; one round of Benson's algorithm.
 
@@ -188,19 +209,18 @@ def drop_chains_without_eyes(
         heads: uint16 [K].
         neighbours: uint16 [K, 4].
         player: whose stones.
-        cells: int16 [K], as `find_regions` fills it.
-        starts: int16 [K + 1], as `find_regions` fills it.
-        vital: int16 [number of regions, 4], as `find_vital_chains` fills it.
-        is_alive: bool [K], of each chain at its head; changed in place.
+        num_regions: how many `find_regions` has found.
+        room: what it has found; `is_alive` is changed in place.
 
     Returns:
         Whether any chain had been thought alive.
     """
-    num_eyes = np.zeros(len(is_alive), np.int16)
-    for index in range(len(vital)):
-        region = cells[starts[index] : starts[index + 1]]
+    num_eyes, is_alive = room.num_eyes, room.is_alive
+    num_eyes[:] = 0
+    for index in range(num_regions):
+        region = room.cells[room.starts[index] : room.starts[index + 1]]
         if count_border(board, heads, neighbours, player, region, is_alive).num_other == 0:
-            for head in vital[index]:
+            for head in room.vital[index]:
                 if head != _NO_CHAIN:
                     num_eyes[head] += 1
     changed = False
@@ -218,6 +238,7 @@ def fill_pass_alive(
     neighbours: Shorts,
     player: int,
     suicide: bool,
+    room: LifeRoom,
     owners: Int8Array,
 ) -> None:
     """Writes a player's pass-alive stones and their territory.
@@ -231,34 +252,35 @@ def fill_pass_alive(
         neighbours: uint16 [K, 4].
         player: whose stones.
         suicide: whether suicide is legal.
+        room: to work in.
         owners: int8 [K], filled in place where the player owns a cell.
     """
     num_cells = len(neighbours)
-    cells, starts = np.empty(num_cells, np.int16), np.empty(num_cells + 1, np.int16)
-    vital = np.empty((find_regions(board, neighbours, player, cells, starts), 4), np.int16)
-    for index in range(len(vital)):
-        region = cells[starts[index] : starts[index + 1]]
-        find_vital_chains(board, heads, neighbours, player, suicide, region, vital[index])
-    is_alive = np.zeros(num_cells, np.bool_)
+    starts, is_alive = room.starts, room.is_alive
+    num_regions = find_regions(board, neighbours, player, room)
+    for index in range(num_regions):
+        region = room.cells[starts[index] : starts[index + 1]]
+        find_vital_chains(board, heads, neighbours, player, suicide, region, room.vital[index])
     for cell in range(num_cells):
         is_alive[cell] = board[cell] == player and heads[cell] == cell
-    while drop_chains_without_eyes(
-        board, heads, neighbours, player, cells, starts, vital, is_alive
-    ):
+    while drop_chains_without_eyes(board, heads, neighbours, player, num_regions, room):
         pass
     for cell in range(num_cells):
         if board[cell] == player and is_alive[heads[cell]]:
             owners[cell] = player
-    for index in range(len(vital)):
-        region = cells[starts[index] : starts[index + 1]]
+    for index in range(num_regions):
+        region = room.cells[starts[index] : starts[index + 1]]
         border = count_border(board, heads, neighbours, player, region, is_alive)
         is_small = len(region) - border.num_living <= 1
         if border.num_living > 0 and border.num_other == 0 and is_small:
-            owners[region] = player
+            for cell in region:
+                owners[cell] = player
 
 
 @kernel
-def fill_pass_alive_all(rows: Rows, layout: Layout, suicide: bool, owners: Int8Array) -> None:
+def fill_pass_alive_all(
+    rows: Rows, layout: Layout, suicide: bool, room: LifeRoom, owners: Int8Array
+) -> None:
     """Writes who owns which cell for ever. `owners`, int8 [B, K], is filled in place."""
     for b in range(len(owners)):
         row = game_row(rows, b)
@@ -266,4 +288,4 @@ def fill_pass_alive_all(rows: Rows, layout: Layout, suicide: bool, owners: Int8A
         heads = row.shorts[layout.heads : layout.heads + layout.num_cells]
         owners[b, :] = EMPTY
         for player in range(NUM_PLAYERS):
-            fill_pass_alive(board, heads, layout.neighbours, player, suicide, owners[b])
+            fill_pass_alive(board, heads, layout.neighbours, player, suicide, room, owners[b])

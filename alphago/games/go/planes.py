@@ -12,6 +12,7 @@ import numpy.typing as npt
 from alphago.games.go.board import is_first_side
 from alphago.games.go.layout import EMPTY, NUM_MOVES, NUM_RECENT, TO_PLAY, Layout, Row, Rows
 from alphago.games.go.moves import (
+    LegalRoom,
     breaks_ko,
     fact,
     fill_bits,
@@ -34,6 +35,11 @@ KOMI_STEPS = np.array([-10, -7, -6, -5, -3, -1, 1, 3, 5, 6, 7, 10], np.float64)
 NUM_EXTENDED_PLANES = KOMI_PLANES + len(KOMI_STEPS)
 
 NUM_PLANES = {"history": NUM_HISTORY_PLANES, "extended": NUM_EXTENDED_PLANES}
+
+
+def liberty_counts(layout: Layout) -> npt.NDArray[np.int16]:
+    """Allocates the memory that `fill_liberties` needs to work in; kernels allocate none."""
+    return np.empty(layout.num_cells, np.int16)
 
 
 @kernel
@@ -123,6 +129,8 @@ def fill_extended_all(
     ko_rule: int,
     suicide: bool,
     komi: float,
+    room: LegalRoom,
+    counts: npt.NDArray[np.int16],
     observations: UInt8Array,
 ) -> None:
     """Writes all extended planes of every game.
@@ -133,18 +141,17 @@ def fill_extended_all(
         ko_rule: as in `moves.breaks_ko`.
         suicide: as in `moves.is_possible`.
         komi: points that White gets in all.
+        room: to work in.
+        counts: int16 [K], to work in.
         observations: uint8 [B, C, K], filled in place.
     """
-    counts = np.empty(layout.num_cells, np.int16)
-    statuses = np.empty(layout.num_cells + 1, np.int8)
-    bits = np.empty(layout.num_cells, np.int8)
     for b in range(len(observations)):
         row, planes = game_row(rows, b), observations[b]
         player = fact(row, layout, TO_PLAY)
         fill_history(row, layout, planes)
         fill_liberties(row, layout, counts, planes)
-        fill_bits(row, layout, player, statuses, bits)
-        fill_ko(row, layout, ko_rule, suicide, bits, planes)
+        fill_bits(row, layout, player, room.statuses, room.bits)
+        fill_ko(row, layout, ko_rule, suicide, room.bits, planes)
         own_komi = -komi if player == 0 else komi
         for index in range(len(KOMI_STEPS)):
             planes[KOMI_PLANES + index, :] = own_komi >= KOMI_STEPS[index]

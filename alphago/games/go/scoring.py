@@ -63,9 +63,8 @@ def fill_owners(board: Int8Array, neighbours: Shorts, reached: Int8Array) -> Non
 
 
 @kernel
-def fill_owners_all(boards: Int8Array, neighbours: Shorts) -> None:
-    """Maps `fill_owners` over boards [B, K + 1], in place."""
-    reached = np.empty(len(neighbours) + 1, np.int8)
+def fill_owners_all(boards: Int8Array, neighbours: Shorts, reached: Int8Array) -> None:
+    """Maps `fill_owners` over boards [B, K + 1], in place; `reached` as there."""
     for b in range(len(boards)):
         fill_owners(boards[b], neighbours, reached)
 
