@@ -82,7 +82,7 @@ def make_evaluator_config(**changes):
     return EvaluatorConfig(**(settings | changes))
 
 
-def make_trained(spec, config, *, seed) -> PolicyValueNet:
+def make_trained(spec, config, *, seed=1) -> PolicyValueNet:
     """A network in evaluation mode whose batch norms do something and whose answers are spread.
 
     In a fresh one the last batch norm of a block scales by 0, which would hide half of the layers.
