@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from alphago.errors import ConfigError
-from alphago.network.network import make_network
+from alphago.network.network import make_network, weights_of
 from scripts.main import main
 from tests.scripts.tiny_run import TINY as TINY_RUN
 from tests.train import team_worker
@@ -25,7 +25,7 @@ from train.targets import TrainingRows
 from train.trainer import num_threads_for
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_S = 120  # for a process that hangs; they take seconds
+LIMIT_S = 240  # for a process that hangs; they take seconds, and a minute where kernels compile
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 ALPHAGO = (*TORCHRUN, "-m", "scripts.main")
 
@@ -245,6 +245,20 @@ def test_every_process_needs_two_rows_and_as_many_as_the_others(batch_size: int)
     team = SimpleNamespace(size=4, local_size=4)
     with pytest.raises(ConfigError, match=f"got {batch_size}, allowed: a multiple of the 4"):
         Team.check(team, batch_size=batch_size, device=torch.device("cpu"))
+
+
+def test_batch_norm_over_all_gpus_keeps_names_and_answers() -> None:
+    network = make_network(TTT.spec, TINY, seed=0).eval()
+    planes = torch.tensor(random_rows(0).observations).float()
+    with torch.no_grad():
+        expected = network(planes)
+        converted = torch.nn.SyncBatchNorm.convert_sync_batchnorm(copy.deepcopy(network))
+        for one, other in zip(converted(planes), expected, strict=True):
+            torch.testing.assert_close(one, other)
+    assert list(weights_of(converted)) == list(weights_of(network))
+    assert [name for name, _ in converted.named_parameters()] == [
+        name for name, _ in network.named_parameters()
+    ]
 
 
 def test_a_trainer_alone_makes_no_process_group() -> None:
