@@ -28,8 +28,12 @@ OBJECT_STORE_BYTES = 256 * 2**20  # weights and records only
 
 
 @contextmanager
-def ray_session(*, num_actors: int) -> Iterator[None]:
+def ray_session(*, num_actors: int, num_gpus: int = 0) -> Iterator[None]:
     """Runs Ray with room for so many actors; its files are removed at the end.
+
+    Args:
+        num_actors: how many.
+        num_gpus: GPUs that they share.
 
     Raises:
         CommandLineError: if no folder is short enough for Ray's sockets.
@@ -52,21 +56,22 @@ def ray_session(*, num_actors: int) -> Iterator[None]:
     with (folder / LOCK_FILE).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # dropped with the process, however it ends
         try:
-            _start_ray(folder, num_actors=num_actors)
+            _start_ray(folder, num_actors=num_actors, num_gpus=num_gpus)
             yield
         finally:
             ray.shutdown()
             shutil.rmtree(folder, ignore_errors=True)  # daemons may still be writing their logs
 
 
-def _start_ray(folder: Path, *, num_actors: int) -> None:
+def _start_ray(folder: Path, *, num_actors: int, num_gpus: int) -> None:
     """Starts Ray with its files in a folder."""
     import ray
 
     try:
         ray.init(
             address="local",
-            num_cpus=num_actors,
+            num_cpus=num_actors,  # each asks for one, however many there are
+            num_gpus=num_gpus,
             object_store_memory=OBJECT_STORE_BYTES,
             include_dashboard=False,
             logging_level=logging.WARNING,

@@ -197,15 +197,15 @@ def run_and_report(
         Whether Ctrl-C ended it.
     """
     from scripts.ray_session import ray_session
-    from selfplay.cpus import usable_cpus
+    from selfplay.resources import share_out
     from train.progress import make_progress
     from train.run import run
     from train.stopping import INTERRUPTED
 
-    selfplay = run_config.selfplay
     with contextlib.ExitStack() as stack:
-        if selfplay.mode == "ray":
-            stack.enter_context(ray_session(num_actors=selfplay.num_actors or usable_cpus()))
+        if run_config.selfplay.mode == "ray":
+            resources = share_out(run_config.selfplay, run_config.evaluator)
+            stack.enter_context(ray_session(**resources._asdict()))
         progress = make_progress()
         result = run(run_config, run_dir=folder, resume=resume, progress=progress, team=team)
     name = shlex.quote(str(folder))

@@ -1,7 +1,7 @@
-"""What runs in an actor process: a game, a network and self-play. `pool.py` wraps it for Ray."""
+"""What runs in an actor process: a game, networks and self-play. `pool.py` wraps it for Ray."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import psutil
@@ -13,7 +13,9 @@ from alphago.network.precision import Inference
 from alphago.search import SearchConfig
 from alphago.types import UInt8Array, Weights
 from selfplay.config import SelfPlayConfig
+from selfplay.groups import play_groups, restore_groups, snapshot_groups
 from selfplay.play import PlayReport, SelfPlay
+from selfplay.resources import groups_per_actor
 
 Result = TypeVar("Result")
 
@@ -39,21 +41,37 @@ class ActorSetup:
     seed: int
 
 
+def with_groups(setup: ActorSetup) -> ActorSetup:
+    """Returns a setup in which the number of groups is decided, for all who read it alike."""
+    number = groups_per_actor(setup.selfplay, setup.evaluator)
+    return replace(setup, selfplay=replace(setup.selfplay, groups_per_actor=number))
+
+
 class SelfPlayActor:
-    """Plays games with the newest weights it was given."""
+    """Plays games with the newest weights it was given.
+
+    Each group of games has a thread, an evaluator and rules of its own; they share nothing.
+    """
 
     def __init__(self, setup: ActorSetup, actor: int) -> None:
-        """Builds the network and empty games.
+        """Builds the networks and empty games.
 
         Args:
             setup: what all actors of a run share.
-            actor: this actor's number, part of the random stream of its games.
+            actor: number of its first group, part of the random streams of the games; the other
+                groups have the numbers that follow.
         """
-        game = make_game(setup.game)
-        self._evaluator = NetworkEvaluator(game, setup.network, setup.evaluator)
-        self._selfplay = SelfPlay(
-            game, self._evaluator, setup.search, setup.selfplay, seed=setup.seed, actor=actor
-        )
+        num_groups = groups_per_actor(setup.selfplay, setup.evaluator)
+        games = [make_game(setup.game) for _ in range(num_groups)]
+        self._evaluators = [
+            NetworkEvaluator(game, setup.network, setup.evaluator) for game in games
+        ]
+        self._groups = [
+            SelfPlay(
+                game, evaluator, setup.search, setup.selfplay, seed=setup.seed, actor=actor + number
+            )
+            for number, (game, evaluator) in enumerate(zip(games, self._evaluators, strict=True))
+        ]
 
     def set_weights(
         self, version: int, weights: Weights, positions: UInt8Array | None = None
@@ -68,12 +86,13 @@ class SelfPlayActor:
         Returns:
             How it is evaluated.
         """
-        self._selfplay.set_weights(version, weights, positions)
-        return self._evaluator.inference
+        for group in self._groups:
+            group.set_weights(version, weights, positions)
+        return self._evaluators[0].inference
 
     def play(self, num_games: int) -> PlayReport:
         """Plays until at least this many games have finished."""
-        return self._selfplay.play(num_games)
+        return play_groups(self._groups, num_games)
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Runs a function here: work that a run spreads over its actors, such as a gate."""
@@ -81,11 +100,11 @@ class SelfPlayActor:
 
     def snapshot(self) -> dict[str, Any]:
         """Returns the unfinished games, see `SelfPlay.snapshot`."""
-        return self._selfplay.snapshot()
+        return snapshot_groups(self._groups)
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Goes on with the unfinished games of a snapshot."""
-        self._selfplay.restore(snapshot)
+        restore_groups(self._groups, snapshot)
 
 
 def resident_bytes() -> int:

@@ -16,8 +16,11 @@ class SelfPlayConfig:
     Attributes:
         mode: `ray` (actor processes) or `inline` (in this process, equal bit for bit for equal
             seeds).
-        num_actors: actor processes; null for one per usable CPU.
-        num_games: games that one actor plays in lockstep; the batch of its network.
+        num_actors: actor processes, on several GPUs a multiple of their number; null for what suits
+            the usable CPUs and GPUs (see `resources.py`), without a GPU one per CPU.
+        groups_per_actor: groups of games in an actor, each with a thread of its own; null for one
+            on a CPU and several on a GPU. Only with one is `inline` equal bit for bit.
+        num_games: games that one group plays in lockstep; the batch of its network.
         num_simulations: simulations of a full search (AlphaGo Zero: 1600).
         fast_num_simulations: simulations of a fast search, which has no noise and gives no policy
             target.
@@ -41,6 +44,7 @@ class SelfPlayConfig:
 
     mode: str
     num_actors: int | None
+    groups_per_actor: int | None
     num_games: int
     num_simulations: int
     fast_num_simulations: int
@@ -59,7 +63,8 @@ class SelfPlayConfig:
     def __post_init__(self) -> None:
         """Checks the values."""
         check_config("selfplay.mode", self.mode, self.mode in MODES, " or ".join(MODES))
-        check_count("selfplay.num_actors", self.num_actors, at_least=1, or_null=True)
+        for name in ("num_actors", "groups_per_actor"):
+            check_count(f"selfplay.{name}", getattr(self, name), at_least=1, or_null=True)
         for name in ("num_games", "random_opening_plies", "games_per_call", "max_in_flight"):
             check_count(f"selfplay.{name}", getattr(self, name), at_least=1)
         for name in ("num_simulations", "fast_num_simulations"):

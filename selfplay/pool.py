@@ -10,8 +10,9 @@ from ray.exceptions import OutOfMemoryError, RayActorError, RayTaskError
 from alphago.errors import AlphagoError, TrainingError
 from alphago.network.precision import Inference
 from alphago.types import UInt8Array, Weights
-from selfplay.actors import ActorSetup, SelfPlayActor, resident_bytes
+from selfplay.actors import ActorSetup, SelfPlayActor, resident_bytes, with_groups
 from selfplay.play import PlayReport
+from selfplay.resources import gpu_share
 from selfplay.silence import SilenceWatch
 
 logger = logging.getLogger(__name__)
@@ -89,7 +90,7 @@ class SelfPlayPool(Protocol):
 
 
 class InlinePool:
-    """One actor in this process. Runs with equal seeds are equal bit for bit."""
+    """One actor in this process. Runs with equal seeds are equal bit for bit, with one group."""
 
     def __init__(self, setup: ActorSetup, *, actor: int) -> None:
         """Builds the actor; `restore` makes it the one of the snapshot."""
@@ -164,13 +165,18 @@ class RayPool:
             setup: what all actors share.
             num_actors: how many.
             first_actor: number of the first; a resumed run passes one that no earlier actor of the
-                run had, so that no random stream is used twice.
+                run had, so that no random stream is used twice. Each group of an actor takes one.
         """
         self.num_actors = num_actors
         self.num_restarts = 0
         self.inference: Inference | None = None
-        self._setup = setup
-        self._remote_actor = ray.remote(num_cpus=1)(SelfPlayActor)
+        self._setup = with_groups(setup)
+        resources = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        num_gpus = int(resources.get("GPU", 0))
+        # One CPU whatever the groups: Ray makes it OMP_NUM_THREADS, which holds for each thread.
+        self._remote_actor = ray.remote(
+            num_cpus=1, num_gpus=gpu_share(num_actors=num_actors, num_gpus=num_gpus)
+        )(SelfPlayActor)
         self._next_actor = first_actor
         self._actors = [self._start_actor() for _ in range(num_actors)]
         self._calls: dict[Any, int] = {}  # open call -> slot of its actor: its index in the list
@@ -248,7 +254,7 @@ class RayPool:
 
     def _start_actor(self) -> Any:
         number = self._next_actor
-        self._next_actor += 1
+        self._next_actor += self._setup.selfplay.groups_per_actor or 1
         return self._remote_actor.remote(self._setup, number)
 
     def _send_weights(self, slot: int) -> None:

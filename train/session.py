@@ -19,9 +19,11 @@ from alphago.types import UInt8Array, Weights
 from eval.suites import load_suite
 from selfplay.actors import ActorSetup
 from selfplay.cpus import usable_cpus
-from selfplay.play import PlayReport, without_finished
+from selfplay.groups import without_finished
+from selfplay.play import PlayReport
 from selfplay.pool import InlinePool, RayPool
 from selfplay.records import GameRecord, RecordStore
+from selfplay.resources import share_out
 from train.checkpoint import (
     Checkpoint,
     newest_checkpoint,
@@ -317,7 +319,7 @@ def make_pool(setup: ActorSetup, *, sitting: int) -> InlinePool | RayPool:
     if setup.selfplay.mode == "inline":
         return InlinePool(setup, actor=first_actor)
     available = usable_cpus()
-    num_actors = setup.selfplay.num_actors or available
+    num_actors = share_out(setup.selfplay, setup.evaluator).num_actors
     if num_actors > available:
         logger.warning(
             "selfplay.num_actors=%d on %d usable CPUs: the actors share them", num_actors, available

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from alphago.games import Game, make_game
-from alphago.types import Weights
+from alphago.types import UInt8Array, Weights
 from selfplay.play import SelfPlay
 from selfplay.records import GameRecord
 from tests.search.evaluators import HashEvaluator
@@ -18,7 +18,7 @@ CONNECT_FOUR = make_game("connect_four")
 class FakeNetwork(HashEvaluator):
     """Pseudo-random answers; its weights decide how far the priors lie apart."""
 
-    def load_weights(self, weights: Weights) -> None:
+    def load_weights(self, weights: Weights, positions: UInt8Array | None = None) -> None:
         self.spread = float(weights["spread"][()])
 
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from alphago.errors import CheckpointError
+from selfplay import resources
 from selfplay.pool import InlinePool
 from tests.train.tiny import actor_setup, stored_records, tiny_config, train
 from train import session as session_module
@@ -233,7 +234,8 @@ def test_the_default_is_an_actor_per_usable_cpu_and_more_are_said_to_share(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(session_module, "RayPool", NoActors)
-    monkeypatch.setattr(session_module, "usable_cpus", lambda: 3)
+    for module in (session_module, resources):
+        monkeypatch.setattr(module, "usable_cpus", lambda: 3)
     monkeypatch.setattr(NoActors, "asked", [])
     with caplog.at_level(logging.WARNING):
         make_pool(actor_setup(mode="ray", num_actors=None), sitting=0)

@@ -55,6 +55,7 @@ def selfplay_config(**changes: object) -> SelfPlayConfig:
     settings: dict[str, object] = {
         "mode": "inline",
         "num_actors": 2,
+        "groups_per_actor": None,
         "num_games": 4,
         "num_simulations": 6,
         "fast_num_simulations": 3,

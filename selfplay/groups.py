@@ -1,0 +1,89 @@
+"""The groups of games of one actor, each played by a thread of its own.
+
+While the network works for one group, the others search: kernels of the search and calls of the
+network release Python's lock. So a GPU is fed by few processes, each of which costs a CUDA context.
+"""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
+from typing import Any
+
+from selfplay import play
+from selfplay.play import PlayReport, PlayStats, SelfPlay
+from selfplay.records import GameRecord
+
+
+def play_groups(groups: Sequence[SelfPlay], num_games: int) -> PlayReport:
+    """Plays all groups at once until together they have finished at least `num_games`.
+
+    The others stop before their next simulation, and go on in the next call.
+
+    Args:
+        groups: what to play. A single one is played by the calling thread.
+        num_games: finished games to wait for.
+
+    Raises:
+        Exception: what the first group that failed raised; the others have stopped.
+    """
+    if len(groups) == 1:
+        return groups[0].play(num_games)
+    num_finished = [0] * len(groups)
+    stopped = threading.Event()
+
+    def is_enough(group: int, number: int) -> bool:
+        num_finished[group] = number
+        return stopped.is_set() or sum(num_finished) >= num_games
+
+    with ThreadPoolExecutor(len(groups), thread_name_prefix="group") as threads:
+        try:
+            calls = [
+                threads.submit(group.play_until, partial(is_enough, number))
+                for number, group in enumerate(groups)
+            ]
+            wait(calls, return_when=FIRST_EXCEPTION)
+        finally:  # after Ctrl-C and after an error as well, or the threads would be waited for
+            stopped.set()
+    return merge_reports([call.result() for call in calls])
+
+
+def merge_reports(reports: Sequence[PlayReport]) -> PlayReport:
+    """Adds up what groups did side by side: counts are sums, times are means."""
+    stats = [report.stats for report in reports]
+    return PlayReport(
+        records=[record for report in reports for record in report.records],
+        stats=PlayStats(
+            seconds=sum(each.seconds for each in stats) / len(stats),
+            num_simulations=sum(each.num_simulations for each in stats),
+            num_evaluations=sum(each.num_evaluations for each in stats),
+            num_leaves=sum(each.num_leaves for each in stats),
+        ),
+    )
+
+
+def snapshot_groups(groups: Sequence[SelfPlay]) -> dict[str, Any]:
+    """Returns the unfinished games of all groups; those of a single one as `SelfPlay` does."""
+    snapshots = [group.snapshot() for group in groups]
+    return snapshots[0] if len(snapshots) == 1 else {"groups": snapshots}
+
+
+def restore_groups(groups: Sequence[SelfPlay], snapshot: dict[str, Any]) -> None:
+    """Goes on with the unfinished games of a snapshot.
+
+    Groups for which there is no group are dropped; groups that the snapshot lacks begin new games.
+    """
+    for group, part in zip(groups, _parts(snapshot), strict=False):
+        group.restore(part)
+
+
+def without_finished(snapshot: dict[str, Any], records: Sequence[GameRecord]) -> dict[str, Any]:
+    """Returns a snapshot of groups without games that finished later, see `play.py`."""
+    parts = [play.without_finished(part, records) for part in _parts(snapshot)]
+    return parts[0] if len(parts) == 1 else {"groups": parts}
+
+
+def _parts(snapshot: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the snapshots of the groups."""
+    parts: list[dict[str, Any]] = snapshot.get("groups", [snapshot])
+    return parts
