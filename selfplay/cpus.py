@@ -2,31 +2,58 @@
 
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
-_QUOTA_V2 = Path("/sys/fs/cgroup/cpu.max")  # "max 100000" or "<quota> <period>"
-_QUOTA_V1 = Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")  # -1 for none
-_PERIOD_V1 = Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us")
+_OWN_GROUPS = Path("/proc/self/cgroup")  # lines of hierarchy:controllers:path
+_MOUNT = Path("/sys/fs/cgroup")
 
 
 def usable_cpus() -> int:
-    """Returns the CPUs allowed by affinity (`taskset`) and by the container's quota, at least 1."""
+    """Returns the CPUs allowed by affinity (`taskset`) and by the container's quota, at least 1.
+
+    A quota of two and a half CPUs counts as two: a third thread would be halted half of the time.
+    """
     if hasattr(os, "sched_getaffinity"):
         allowed = len(os.sched_getaffinity(0))
     else:  # no Linux
         allowed = os.cpu_count() or 1
-    quota = _container_quota()
-    return max(1, allowed if quota is None else min(allowed, math.floor(quota)))
+    quotas = [quota for folder in _control_groups() if (quota := _quota_of(folder)) is not None]
+    return max(1, min(allowed, math.floor(min(quotas, default=allowed))))
 
 
-def _container_quota() -> float | None:
-    """Returns the CPUs of the control group's quota, None without one."""
+def _control_groups() -> Iterator[Path]:
+    """Yields the folders of the control groups that this process is in, and of those around them.
+
+    Within a container the path may be that of the host, which is not visible; then the mounted
+    folder itself is the container's group.
+    """
     try:
-        if _QUOTA_V2.exists():
-            quota, period = _QUOTA_V2.read_text(encoding="ascii").split()
-        else:
-            quota = _QUOTA_V1.read_text(encoding="ascii").strip()
-            period = _PERIOD_V1.read_text(encoding="ascii").strip()
+        lines = _OWN_GROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:  # no control groups here
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":  # version 2; beside version 1 it is mounted apart
+            mounts = [_MOUNT, _MOUNT / "unified"]
+        elif "cpu" in controllers.split(","):
+            mounts = [_MOUNT / "cpu", _MOUNT / controllers]
+        else:
+            continue
+        inner = [] if ".." in path else [part for part in path.split("/") if part]
+        for mount in mounts:
+            for depth in range(len(inner) + 1):
+                yield mount.joinpath(*inner[:depth])
+
+
+def _quota_of(folder: Path) -> float | None:
+    """Returns the CPUs of a control group's own quota, None without one."""
+    try:
+        if (folder / "cpu.max").exists():  # version 2: "max 100000" or "<quota> <period>"
+            quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
+        else:
+            quota = (folder / "cpu.cfs_quota_us").read_text(encoding="ascii").strip()
+            period = (folder / "cpu.cfs_period_us").read_text(encoding="ascii").strip()
+    except OSError:  # the outermost group has none, nor has one of the host
         return None
     return None if quota in ("max", "-1") else int(quota) / int(period)

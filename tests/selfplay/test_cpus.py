@@ -9,14 +9,40 @@ from selfplay import cpus
 from selfplay.cpus import usable_cpus
 
 
+class Host:
+    """A host of 64 CPUs, all allowed, whose control groups are files of a test."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.own_groups = folder / "own"
+        self.mount = folder / "mount"
+
+    def is_in(self, *lines: str) -> None:
+        """Says which groups this process is in."""
+        self.own_groups.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    def limit(self, group: str, text: str) -> None:
+        """Sets the quota of a group of version 2, by its path below the mount."""
+        self._write(group, "cpu.max", text)
+
+    def limit_version_1(self, group: str, quota: str, period: str = "100000") -> None:
+        self._write(group, "cpu.cfs_quota_us", quota)
+        self._write(group, "cpu.cfs_period_us", period)
+
+    def _write(self, group: str, name: str, text: str) -> None:
+        folder = self.mount / group
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{text}\n", encoding="ascii")
+
+
 @pytest.fixture(autouse=True)
-def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A host of 64 CPUs, all allowed, without any control group."""
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)))
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
-    for name in ("_QUOTA_V2", "_QUOTA_V1", "_PERIOD_V1"):
-        monkeypatch.setattr(cpus, name, tmp_path / name)
-    return tmp_path
+    host = Host(tmp_path)
+    monkeypatch.setattr(cpus, "_OWN_GROUPS", host.own_groups)
+    monkeypatch.setattr(cpus, "_MOUNT", host.mount)
+    return host
 
 
 def test_without_quota_the_allowed_cpus_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,30 +54,70 @@ def test_without_quota_the_allowed_cpus_count(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("max 100000\n", 64),
-        ("200000 100000\n", 2),
-        ("150000 100000\n", 1),  # one and a half
-        ("50000 100000\n", 1),  # a half: at least one
-        ("400000 50000\n", 8),
-        ("12800000 100000\n", 64),  # more than there are
+        ("max 100000", 64),
+        ("200000 100000", 2),
+        ("150000 100000", 1),  # one and a half
+        ("290000 100000", 2),
+        ("50000 100000", 1),  # a half: at least one
+        ("400000 50000", 8),
+        ("12800000 100000", 64),  # more than there are
     ],
 )
-def test_quota_of_control_groups_2(text: str, expected: int, host: Path) -> None:
-    (host / "_QUOTA_V2").write_text(text, encoding="ascii")
+def test_quota_of_a_container_with_control_groups_2(text: str, expected: int, host: Host) -> None:
+    host.is_in("0::/")
+    host.limit(".", text)
     assert usable_cpus() == expected
 
 
-@pytest.mark.parametrize(("quota", "expected"), [("-1\n", 64), ("300000\n", 3), ("10000\n", 1)])
-def test_quota_of_control_groups_1(quota: str, expected: int, host: Path) -> None:
-    (host / "_QUOTA_V1").write_text(quota, encoding="ascii")
-    (host / "_PERIOD_V1").write_text("100000\n", encoding="ascii")
+@pytest.mark.parametrize(("quota", "expected"), [("-1", 64), ("300000", 3), ("10000", 1)])
+@pytest.mark.parametrize(
+    ("controllers", "folder"), [("cpu", "cpu"), ("cpu,cpuacct", "cpu,cpuacct")]
+)
+def test_quota_of_a_container_with_control_groups_1(
+    controllers: str, folder: str, quota: str, expected: int, host: Host
+) -> None:
+    host.is_in("5:memory:/", f"3:{controllers}:/", "0::/")
+    host.limit_version_1(folder, quota)
+    host.limit_version_1("memory", "100000")  # a group that has nothing to do with CPUs
     assert usable_cpus() == expected
+
+
+def test_nested_groups_count_from_the_own_one_outwards(host: Host) -> None:
+    host.is_in("0::/system.slice/run-1.scope/inner")
+    host.limit("system.slice/other.scope", "100000 100000")  # not ours
+    assert usable_cpus() == 64
+    host.limit("system.slice/run-1.scope", "300000 100000")
+    assert usable_cpus() == 3
+    host.limit("system.slice/run-1.scope/inner", "max 100000")
+    assert usable_cpus() == 3
+    host.limit("system.slice/run-1.scope/inner", "1000000 100000")  # more than its parent has
+    assert usable_cpus() == 3
+    host.limit("system.slice/run-1.scope/inner", "200000 100000")
+    assert usable_cpus() == 2
+    host.limit("system.slice", "100000 100000")
+    assert usable_cpus() == 1
+
+
+def test_nested_groups_of_version_1(host: Host) -> None:
+    host.is_in("4:cpu,cpuacct:/slurm/job 7", "0::/slurm/job 7")
+    host.limit_version_1("cpu/slurm/job 7", "500000")
+    assert usable_cpus() == 5
+    host.limit("unified/slurm", "400000 100000")
+    assert usable_cpus() == 4
+
+
+@pytest.mark.parametrize("path", ["/docker/0123456789ab", "/../../user.slice"])
+def test_a_path_of_the_host_leaves_the_mounted_group(path: str, host: Host) -> None:
+    host.is_in(f"0::{path}")
+    host.limit(".", "200000 100000")
+    assert usable_cpus() == 2
 
 
 def test_the_smaller_of_affinity_and_quota_counts(
-    host: Path, monkeypatch: pytest.MonkeyPatch
+    host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (host / "_QUOTA_V2").write_text("400000 100000", encoding="ascii")
+    host.is_in("0::/")
+    host.limit(".", "400000 100000")
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2})
     assert usable_cpus() == 3
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)))
