@@ -1,8 +1,8 @@
 """One small exception class per cause; messages say what is wrong, where, got and allowed.
 
 Everything a user can cause is an `AlphagoError` (a `ValueError`): the command line prints its
-message on one line and exits with code 2, or 1 for a `TrainingError`, which right input can meet
-too. Broken invariants of our own are `assert`s.
+message on one line and exits with code 2, or 1 for a `TrainingError` or a `MismatchError`, which
+right input can meet too. Broken invariants of our own are `assert`s.
 """
 
 import math
@@ -73,6 +73,14 @@ class SuiteError(AlphagoError):
 
 class SgfError(AlphagoError):
     """An SGF file cannot be read, is no game of Go, or holds a move that the rules forbid."""
+
+
+class ExportError(AlphagoError):
+    """A network has no form in the format asked for, or its file cannot be written."""
+
+
+class MismatchError(AlphagoError):
+    """An exported file does not answer as the network does."""
 
 
 class TrainingError(AlphagoError):

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from alphago.errors import AlphagoError, TrainingError
+from alphago.errors import AlphagoError, MismatchError, TrainingError
 from scripts.arguments import CommandLineError, hint, one_line
 from scripts.team import TEAM_COMMANDS, is_in_team, run_in_team
 
@@ -14,6 +14,8 @@ EXIT_OK = 0
 EXIT_FAILED = 1  # the input was right, but a run could not go on
 EXIT_WRONG_INPUT = 2
 EXIT_INTERRUPTED = 130  # what a shell reports of a program ended by Ctrl-C
+
+_FAILURES = (TrainingError, MismatchError)
 
 DISTRIBUTION = "alphago-selfplay"  # as in pyproject.toml
 
@@ -23,6 +25,7 @@ COMMANDS = {
     "play": "play against a network or another player in the terminal",
     "match": "let two players play a match",
     "gtp": "answer the Go Text Protocol, for graphical boards and servers",
+    "export": "write a network as a file for other programs",
     "suite": "measure a player on a file of solved positions",
     "bench": "measure the speed of network, search and self-play",
     "games": "list the games",
@@ -49,8 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the words after `alphago`; those of the process if None.
 
     Returns:
-        The exit code: 0, 1 if learning could not go on, 2 for wrong input (in both cases with one
-        line on standard error), 130 after Ctrl-C.
+        The exit code: 0, 1 if learning could not go on or an exported file was wrong, 2 for wrong
+        input (in both cases with one line on standard error), 130 after Ctrl-C.
     """
     # Threads that wait for work of torch's would otherwise spin and take the cores of the actors.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -61,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AlphagoError as error:
         name = f"alphago {command}".rstrip()
         print(f"{name}: error: {one_line(error)}", file=sys.stderr)
-        return EXIT_FAILED if isinstance(error, TrainingError) else EXIT_WRONG_INPUT
+        return EXIT_FAILED if isinstance(error, _FAILURES) else EXIT_WRONG_INPUT
     except BrokenPipeError:
         # The reader of our output has gone (`alphago games | head -1`); nothing is left to say.
         # Python would complain again when it flushes at exit, so the output points elsewhere.

@@ -153,6 +153,10 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         done.append("train")
         return Path("runs"), False
 
+    def find_subject(text: str, *, game_name: str | None) -> None:
+        make_players([text], game_name=game_name, seed=0)
+
+    monkeypatch.setattr("scripts.export.find_subject", find_subject)
     for command in ("play", "match", "suite"):
         monkeypatch.setattr(f"scripts.{command}.make_players", make_players)
     # `resume` first: it takes `prepare` from `train` when it is imported, maybe here.

@@ -134,6 +134,23 @@ def game_of_player(text: str) -> str | None:
     return find_network(path, step=_read_step(text, options)).info.game
 
 
+def parse_network(text: str) -> tuple[Path, int | str | None]:
+    """Reads the text of a network alone: the folder of a run or a checkpoint, and its step.
+
+    Returns:
+        The folder, and the step as `alphago.players.loading.find_network` takes it.
+
+    Raises:
+        PlayerError: if the text names no folder, or has another option than `step`.
+    """
+    subject, options = split_text(text)
+    if subject in (*KINDS, ENGINE_PREFIX):
+        raise PlayerError(f"{text}: has no network, allowed: the folder of a run or a checkpoint")
+    folder = _existing_folder(text, subject)
+    _check_keys(text, options, ("step",))
+    return folder, _read_step(text, options)
+
+
 def split_text(text: str) -> tuple[str, dict[str, str]]:
     """Splits a player's text into kind, path or `gtp:`, and options.
 
