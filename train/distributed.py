@@ -167,7 +167,9 @@ class Team:
     def broadcast(self, tensors: Iterable[torch.Tensor]) -> None:
         """Fills tensors of all processes, in place, with those of the leader."""
         for tensor in tensors:
-            distributed.broadcast(tensor.detach(), src=0)
+            content = tensor.detach().contiguous()  # as NCCL wants it; kernels have channels last
+            distributed.broadcast(content, src=0)
+            tensor.detach().copy_(content)
 
     def deal(self, rows: TrainingRows, progress: float) -> Share:
         """Sends each follower its part of a minibatch, and what it needs for the step.
