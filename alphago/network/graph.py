@@ -11,6 +11,8 @@ Shapes: *planes* are [B, channels, H, W] on the graph's one size of the board, *
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from alphago.types import FloatArray
 
 OBSERVATIONS = "observations"  # the input, uint8 planes [B, C, H, W], the view of the mover
@@ -114,6 +116,12 @@ class Graph(NamedTuple):
     def convolutions(self) -> list[Convolution]:
         """The convolutions, in order."""
         return [each for each in self.operations if isinstance(each, Convolution)]
+
+    @property
+    def is_finite(self) -> bool:
+        """Tells whether all weights are finite numbers."""
+        arrays = (part for each in self.operations for part in each if isinstance(part, np.ndarray))
+        return all(bool(np.isfinite(array).all()) for array in arrays)
 
 
 def inputs_of(operation: Operation) -> list[str]:

@@ -116,12 +116,12 @@ def read_positions(path: Path) -> UInt8Array:
     """
     arrays, _ = read_weights(path)
     try:
-        bits, shape = arrays["bits"], arrays["shape"].tolist()
+        shape = np.ravel(arrays["shape"]).astype(int).tolist()
+        bits = np.asarray(arrays["bits"], np.uint8)
     except KeyError as error:
         raise CheckpointError(f"{path}: holds no positions (has no {error})") from error
-    is_of_positions = len(shape) == 4 and min(shape) > 0 and bits.dtype == np.uint8
     # numpy fills up bits that are missing with zeros.
-    if not is_of_positions or bits.shape != (-(-math.prod(shape) // 8),):
+    if len(shape) != 4 or min(shape) < 1 or bits.shape != (-(-math.prod(shape) // 8),):
         raise CheckpointError(f"{path}: holds no positions ({bits.size} bytes for {shape})")
     return np.unpackbits(bits, count=math.prod(shape)).reshape(shape)
 
