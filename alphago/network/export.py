@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import openvino
+import safetensors.numpy
 import torch
 from torch import Tensor, nn
 
@@ -39,7 +40,7 @@ from alphago.network.network import (
 from alphago.network.openvino_backend import make_model
 from alphago.network.precision import Backend
 from alphago.network.torch_backend import as_tensor
-from alphago.network.weights import NetworkInfo, read_weights, save_weights
+from alphago.network.weights import NetworkInfo, read_weights
 from alphago.types import Evaluation, UInt8Array, Weights
 
 NUM_POSITIONS = 64  # that a file is checked on
@@ -215,7 +216,11 @@ class _ModuleBackend:
 
 
 def _write_safetensors(subject: Subject, path: Path) -> None:
-    save_weights(path, weights_of(subject.network), subject.metadata)
+    # safetensors writes the memory of an array as it lies, whatever its strides.
+    arrays = {
+        name: np.asarray(array, order="C") for name, array in weights_of(subject.network).items()
+    }
+    path.write_bytes(safetensors.numpy.save(arrays, metadata=subject.metadata))
 
 
 def _load_safetensors(path: Path, spec: GameSpec) -> Backend:

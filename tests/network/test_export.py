@@ -1,6 +1,7 @@
 """Exported files, loaded by the libraries they are for and not by our own loaders."""
 
 import json
+import resource
 import subprocess
 import sys
 
@@ -337,6 +338,22 @@ def test_a_network_unlike_leela_zero_s_is_refused(tmp_path):
 def test_a_folder_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(ExportError, match="cannot be written"):
         export(make_case(), tmp_path / "missing", "onnx")
+
+
+@pytest.fixture
+def small_files():
+    """Lets no file grow beyond a few thousand bytes, as on a disk that is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("format_name", ANY_GAME)
+def test_a_disk_that_is_full_is_one_line_and_leaves_nothing(tmp_path, small_files, format_name):
+    with pytest.raises(ExportError, match=r"/?network\.\w+: cannot be written \(.+\)$"):
+        export(make_case(), tmp_path, format_name)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_exporting_leaves_the_network_as_it_is(tmp_path):
