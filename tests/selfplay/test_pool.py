@@ -1,6 +1,7 @@
 """The pools: the same behaviour in process and with Ray, and actors that die."""
 
 import contextlib
+import dataclasses
 import logging
 import os
 import signal
@@ -16,7 +17,9 @@ from ray.exceptions import OutOfMemoryError
 
 from alphago.errors import CheckpointError, EvaluationError, TrainingError
 from alphago.games import make_game
+from alphago.games.random_play import random_states
 from alphago.network.network import make_network, weights_of
+from alphago.network.precision import Inference
 from alphago.types import Weights
 from scripts.ray_session import ray_session
 from selfplay.actors import ActorSetup
@@ -25,7 +28,7 @@ from selfplay.pool import InlinePool, RayPool, SelfPlayPool
 from selfplay.records import GameRecord
 from selfplay.silence import SilenceWatch
 from tests.reference.game_records import assert_same_record
-from tests.train.tiny import NETWORK, actor_setup, streams
+from tests.train.tiny import EVALUATOR, NETWORK, actor_setup, streams
 from train.targets import rows_from_records
 
 TTT = make_game("tic_tac_toe")
@@ -88,10 +91,14 @@ def play(pool: SelfPlayPool, num_games: int) -> list[GameRecord]:
     return records
 
 
-def play_until(pool: SelfPlayPool, *, actor: int) -> list[GameRecord]:
-    """Plays until this actor has finished a game."""
+def play_until(
+    pool: SelfPlayPool, *, actor: int | None = None, version: int | None = None
+) -> list[GameRecord]:
+    """Plays until this actor, or a network of this version, has finished a game."""
     records: list[GameRecord] = []
-    while not any(r.seed[1] == actor for r in records):
+    while not any(
+        actor in (r.seed[1], None) and version in (r.network_version, None) for r in records
+    ):
         records += play(pool, 1)
     return records
 
@@ -197,6 +204,41 @@ def test_the_inline_pool_keeps_unfinished_games_and_the_other_does_not(pool: Ray
     for one, two in zip(play(inline, 8), play(other, 8), strict=True):
         assert_same_record(one, two)
     assert pool.snapshot() is None
+
+
+@pytest.mark.parametrize("kind", ["inline", "ray"])
+def test_positions_reach_the_actors_and_their_precision_comes_back(
+    kind: str, pools: list[RayPool]
+) -> None:
+    setup = dataclasses.replace(
+        actor_setup(), evaluator=dataclasses.replace(EVALUATOR, precision="int8")
+    )
+    pool: SelfPlayPool
+    if kind == "inline":
+        pool = InlinePool(setup, actor=0)
+        assert pool.inference is None
+        pool.publish(0, weights())
+    else:
+        pool = open_pool(pools, setup)
+    play(pool, 1)
+    assert pool.inference is not None
+    assert (pool.inference.precision == "int8", pool.inference.error) == (False, None)
+    states = random_states(TTT, np.random.default_rng(1), num_rows=32)
+    pool.publish(1, weights(1), TTT.observe(states))
+    play_until(pool, version=1)
+    check_int8(pool.inference)
+    if isinstance(pool, RayPool):  # the actor in place of a dead one gets the positions too
+        pool.inference = None
+        kill(process_ids(pool)[0])
+        play_until(pool, actor=pool._next_actor)
+        check_int8(pool.inference)
+
+
+def check_int8(inference: Inference | None) -> None:
+    assert inference is not None
+    assert inference.precision == "int8", inference
+    assert inference.error is not None
+    assert 0 < inference.error.policy_kl < EVALUATOR.policy_kl_limit
 
 
 # ----- Ray
