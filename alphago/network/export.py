@@ -100,9 +100,14 @@ def make_subject(game: Game, info: NetworkInfo, weights: Weights) -> Subject:
     Raises:
         CheckpointError: if the weights do not fit.
     """
-    network = make_network(game.spec, info.network, seed=0).eval()
+    return Subject(_restore(game.spec, info.network, weights), game, info)
+
+
+def _restore(spec: GameSpec, config: NetworkConfig, weights: Weights) -> PolicyValueNet:
+    """Returns the network of some weights, ready to be evaluated and no more to be trained."""
+    network = make_network(spec, config, seed=0).eval()
     load_weights(network, weights)
-    return Subject(network, game, info)
+    return network.requires_grad_(False)  # which a traced network would remember
 
 
 def export_fault(format_name: str, subject: Subject) -> str | None:
@@ -226,9 +231,7 @@ def _write_safetensors(subject: Subject, path: Path) -> None:
 def _load_safetensors(path: Path, spec: GameSpec) -> Backend:
     weights, metadata = read_weights(path)
     config = NetworkConfig(**json.loads(metadata[f"{PREFIX}network"]))
-    network = make_network(spec, config, seed=0).eval()
-    load_weights(network, weights)
-    return _ModuleBackend(network)
+    return _ModuleBackend(_restore(spec, config, weights))
 
 
 # --- TorchScript ---

@@ -1,9 +1,11 @@
 """Exported files, loaded by the libraries they are for and not by our own loaders."""
 
 import json
+import re
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -16,6 +18,7 @@ from torch import nn
 
 from alphago.errors import ExportError, MismatchError
 from alphago.games import make_game
+from alphago.games.go.planes import KOMI_STEPS
 from alphago.network import NetworkInfo, load_weights, make_network, weights_of
 from alphago.network import export as export_module
 from alphago.network.export import FORMATS, Subject, export_network, files_of, make_subject
@@ -160,6 +163,24 @@ def test_the_torchscript_file_needs_none_of_our_code(tmp_path):
     command = [sys.executable, "-W", "ignore", "-c", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "(3, 21) (3, 1) False\n"
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_torchscript_file_has_no_gradients_and_no_device_or_precision_of_its_own(
+    tmp_path, kind
+):
+    subject = make_case(kind, CELL_SHAPES[0])
+    weights = weights_of(subject.network)
+    path, _ = export(make_subject(subject.game, subject.info, weights), tmp_path, "torchscript")
+    network = torch.jit.load(path)
+    assert "device" not in str(network.inlined_graph)
+    observations = torch.from_numpy(random_observations(subject.game.spec, 3, seed=1)).float()
+    logits, _ = network(observations)
+    assert not logits.requires_grad
+    in_bf16, value = network.to(torch.bfloat16)(observations.bfloat16())
+    assert in_bf16.dtype == value.dtype == torch.bfloat16
+    torch.testing.assert_close(in_bf16.float(), logits, rtol=0.1, atol=0.1 * float(logits.std()))
 
 
 def test_networks_for_leela_zero_answer_as_the_second_reader_does(tmp_path):
@@ -365,6 +386,16 @@ def test_exporting_leaves_the_network_as_it_is(tmp_path):
     assert all(np.array_equal(before[name], after[name]) for name in before)
     assert not any(module.training for module in subject.network.modules())
     assert isinstance(subject.network.stem, nn.Conv2d)
+
+
+def test_the_documentation_lists_entries_formats_and_planes():
+    text = (Path(export_module.__file__).parent / "EXPORT.md").read_text(encoding="utf-8")
+    codes = [re.findall(r"`([^`]+)`", row) for row in re.findall(r"^\| ([^|]+) \|", text, re.M)]
+    listed = {code for row in codes for code in row}
+    entries = {key.removeprefix("alphago.") for key in make_case().metadata}
+    assert listed == entries | set(FORMATS)
+    steps = ", ".join(f"{step:g}" for step in KOMI_STEPS)
+    assert f"at least {steps} points" in text
 
 
 def test_the_command_line_knows_the_formats():
