@@ -112,7 +112,11 @@ def test_a_target_is_for_what_was_learnt(tmp_path: Path) -> None:
 
 
 def test_numbers_of_the_log_are_in_range(tmp_path: Path) -> None:
-    result = train_in(tmp_path / "run", tiny_config(games=24))
+    progress = FakeProgress()
+    config = tiny_config({"evaluator.precision": "int8"}, games=24)
+    result = train_in(tmp_path / "run", config, progress=progress)
+    text = r"inference of network 0: openvino int8; policy KL [0-9.e-]+ nats, value error [0-9.e-]+"
+    assert re.fullmatch(text, progress.messages[0])
     lines = log_lines(tmp_path / "run", "iteration")
     assert lines[-1]["step"] == result.step
     assert lines[-1]["selfplay/games"] == result.num_games
@@ -128,6 +132,9 @@ def test_numbers_of_the_log_are_in_range(tmp_path: Path) -> None:
         assert line["selfplay/positions_per_s"] > 0
         assert line["replay/samples_per_position"] <= 2.0
         assert line["memory/driver_mb"] > 10
+        assert line["inference/bits"] == 8
+        assert 0 < line["inference/policy_kl"] < config.evaluator.policy_kl_limit
+        assert 0 < line["inference/value_error"] < config.evaluator.value_error_limit
         assert line["optimizer/learning_rate"] == 0.01
     ages = [line["selfplay/weights_age"] for line in lines]
     promoted = [line["gate/promoted"] == 1 for line in lines]
