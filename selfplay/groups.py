@@ -5,7 +5,7 @@ network release Python's lock. So a GPU is fed by few processes, each of which c
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
@@ -15,31 +15,30 @@ from selfplay.play import PlayReport, PlayStats, SelfPlay
 from selfplay.records import GameRecord
 
 
-def play_groups(groups: Sequence[SelfPlay], num_games: int) -> PlayReport:
-    """Plays all groups at once until together they have finished at least `num_games`.
-
-    The others stop before their next simulation, and go on in the next call.
+def play_groups(groups: Sequence[SelfPlay], is_enough: Callable[[int], bool]) -> PlayReport:
+    """Plays all groups at once until it is enough; unfinished games wait for the next call.
 
     Args:
         groups: what to play. A single one is played by the calling thread.
-        num_games: finished games to wait for.
+        is_enough: asked by each group before each of its simulations, with the number of games that
+            all groups together have finished in this call.
 
     Raises:
         Exception: what the first group that failed raised; the others have stopped.
     """
     if len(groups) == 1:
-        return groups[0].play(num_games)
+        return groups[0].play_until(is_enough)
     num_finished = [0] * len(groups)
     stopped = threading.Event()
 
-    def is_enough(group: int, number: int) -> bool:
+    def is_enough_for(group: int, number: int) -> bool:
         num_finished[group] = number
-        return stopped.is_set() or sum(num_finished) >= num_games
+        return stopped.is_set() or is_enough(sum(num_finished))
 
     with ThreadPoolExecutor(len(groups), thread_name_prefix="group") as threads:
         try:
             calls = [
-                threads.submit(group.play_until, partial(is_enough, number))
+                threads.submit(group.play_until, partial(is_enough_for, number))
                 for number, group in enumerate(groups)
             ]
             wait(calls, return_when=FIRST_EXCEPTION)
@@ -55,6 +54,8 @@ def merge_reports(reports: Sequence[PlayReport]) -> PlayReport:
         records=[record for report in reports for record in report.records],
         stats=PlayStats(
             seconds=sum(each.seconds for each in stats) / len(stats),
+            seconds_evaluating=sum(each.seconds_evaluating for each in stats) / len(stats),
+            num_positions=sum(each.num_positions for each in stats),
             num_simulations=sum(each.num_simulations for each in stats),
             num_evaluations=sum(each.num_evaluations for each in stats),
             num_leaves=sum(each.num_leaves for each in stats),

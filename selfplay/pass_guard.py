@@ -39,8 +39,12 @@ class PassGuard:
         pass_action = self._game.spec.pass_action
         if pass_action is None:
             return evaluation
-        occupied = (self._game.board(states) != EMPTY).mean(axis=(1, 2))
-        guarded = occupied < self._occupied_share
+        cells = self._game.board(states).reshape(len(states), -1)
+        # Bytes in any other form, or a mean, take numpy several times as long.
+        occupied = np.bitwise_count(np.packbits(cells != EMPTY, axis=1)).sum(axis=1)
+        guarded = np.flatnonzero(occupied < self._occupied_share * cells.shape[1])
+        if guarded.size == 0:
+            return evaluation
         logits = evaluation.prior_logits.copy()
         logits[guarded, pass_action] = logits[guarded].min(axis=1) - _LOGIT_GAP
         return Evaluation(logits, evaluation.value)

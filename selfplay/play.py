@@ -16,7 +16,8 @@ from alphago.games.game import Game
 from alphago.games.notation import replay
 from alphago.games.random_play import random_actions
 from alphago.search import BatchSearch, SearchConfig, choose_actions, dirichlet_noise, visit_probs
-from alphago.types import FloatArray, SearchResult, UInt8Array, Weights
+from alphago.search.tree import state_bytes
+from alphago.types import FloatArray, SearchResult, States, UInt8Array, Weights
 from selfplay.config import SelfPlayConfig
 from selfplay.evaluators import TrainableEvaluator
 from selfplay.pass_guard import PassGuard
@@ -27,9 +28,11 @@ class PlayStats(NamedTuple):
     """What an actor did during one call of `play`."""
 
     seconds: float  # wall time spent playing
+    seconds_evaluating: float  # of them spent waiting for evaluations
+    num_positions: int  # moves made after a search
     num_simulations: int
-    num_evaluations: int  # rows sent to the network
-    num_leaves: int  # those of them that a simulation asked for
+    num_evaluations: int  # rows of the batches that were evaluated
+    num_leaves: int  # those of them that a simulation asked for; the others filled the batch
 
 
 class PlayReport(NamedTuple):
@@ -115,6 +118,7 @@ class SelfPlay:
         self._version = 0
         self._num_games_begun = 0
         self._num_simulations = 0
+        self._num_positions = 0
         self._search = BatchSearch(
             game,
             evaluator,
@@ -123,6 +127,8 @@ class SelfPlay:
             max_simulations=max(config.num_simulations, config.fast_num_simulations),
         )
         self._states = game.initial_states(config.num_games)
+        # Numpy copies structured rows field by field; bytes are copied several times faster.
+        self._state_bytes = state_bytes(self._states)
         self._games: list[GameInProgress] = []
         self._searches_are_stale = True
 
@@ -144,12 +150,7 @@ class SelfPlay:
         Args:
             is_enough: asked before each simulation, with the number of games finished in this call.
         """
-        started = time.perf_counter()
-        simulations, batches, leaves = (
-            self._num_simulations,
-            self._search.num_batches,
-            self._search.num_leaves,
-        )
+        before = self._totals()
         self._begin_or_restart()
         records: list[GameRecord] = []
         while not is_enough(len(records)):
@@ -157,13 +158,19 @@ class SelfPlay:
             rows = self._search.finished_rows()
             if rows.size:
                 records += self._make_moves(rows)
-        stats = PlayStats(
-            seconds=time.perf_counter() - started,
-            num_simulations=self._num_simulations - simulations,
-            num_evaluations=(self._search.num_batches - batches) * self._config.num_games,
-            num_leaves=self._search.num_leaves - leaves,
+        done = zip(self._totals(), before, strict=True)
+        return PlayReport(records, PlayStats._make(now - then for now, then in done))
+
+    def _totals(self) -> PlayStats:
+        """Returns what was done since the beginning, and the time."""
+        return PlayStats(
+            seconds=time.perf_counter(),
+            seconds_evaluating=self._search.seconds_evaluating,
+            num_positions=self._num_positions,
+            num_simulations=self._num_simulations,
+            num_evaluations=self._search.num_batches * self._config.num_games,
+            num_leaves=self._search.num_leaves,
         )
-        return PlayReport(records, stats)
 
     def snapshot(self) -> dict[str, Any]:
         """Returns the unfinished games as plain data for JSON; running searches start afresh."""
@@ -230,9 +237,14 @@ class SelfPlay:
         self._states[row : row + 1] = replay(self._game, game.actions)
         return game
 
+    def _states_of(self, rows: npt.NDArray[np.int64]) -> States:
+        """Returns a copy of the states of some rows, [K]."""
+        states: States = self._state_bytes[rows].view(self._states.dtype)[:, 0]
+        return states
+
     def _start_searches(self, rows: npt.NDArray[np.int64]) -> None:
         """Starts the next search of each row: a full one with noise, or a fast one (KataGo 3.1)."""
-        states = self._states[rows]
+        states = self._states_of(rows)
         legal = self._game.legal_actions(states)
         noise = np.zeros(legal.shape, np.float32)
         budgets = np.full(len(rows), self._config.fast_num_simulations)
@@ -249,17 +261,23 @@ class SelfPlay:
         """Plays a move in each row whose search has ended; returns the games that it ended."""
         result = self._search.result(rows)
         self._num_simulations += int(result.visit_counts.sum())
+        self._num_positions += len(rows)
         actions = [self._choose_move(self._games[row], result, k) for k, row in enumerate(rows)]
-        states = self._game.step(self._states[rows], actions)
-        self._states[rows] = states
-        records = []
+        self._game.play(self._states, np.array(actions), rows)
+        is_over = self._game.is_over(self._states_of(rows))
+        records = self._end_games(rows[is_over]) if is_over.any() else []
+        self._start_searches(rows)
+        return records
+
+    def _end_games(self, rows: npt.NDArray[np.int64]) -> list[GameRecord]:
+        """Returns the records of the games of some rows, which are over, and begins new ones."""
+        states = self._states_of(rows)
         returns, truncated = self._game.returns(states), self._game.is_truncated(states)
-        for k in np.flatnonzero(self._game.is_over(states)):
-            row = int(rows[k])
+        records = []
+        for k, row in enumerate(rows.tolist()):
             game = self._games[row]
             records.append(self._record(game, returns[k], truncated=bool(truncated[k])))
             self._games[row] = self._begin_game(row)
-        self._start_searches(rows)
         return records
 
     def _choose_move(self, game: GameInProgress, result: SearchResult, k: int) -> int:

@@ -15,6 +15,8 @@ class PlayTotals:
         """Starts at nothing."""
         self.records: list[GameRecord] = []
         self._actor_seconds = 0.0  # summed over the actors
+        self._seconds_evaluating = 0.0  # likewise
+        self._num_positions = 0
         self._num_simulations = 0
         self._num_evaluations = 0
         self._num_leaves = 0
@@ -24,6 +26,8 @@ class PlayTotals:
         for report in reports:
             self.records += report.records
             self._actor_seconds += report.stats.seconds
+            self._seconds_evaluating += report.stats.seconds_evaluating
+            self._num_positions += report.stats.num_positions
             self._num_simulations += report.stats.num_simulations
             self._num_evaluations += report.stats.num_evaluations
             self._num_leaves += report.stats.num_leaves
@@ -34,13 +38,13 @@ class PlayTotals:
         return len(self.records)
 
     def rates(self, num_actors: int) -> dict[str, float]:
-        """Returns what all actors together do per second of playing."""
+        """Returns what all actors together do per second of playing, and what takes the time."""
         seconds = max(self._actor_seconds / num_actors, 1e-9)
-        num_moves = sum(len(record.actions) for record in self.records)
         return {
-            "selfplay/positions_per_s": num_moves / seconds,
+            "selfplay/positions_per_s": self._num_positions / seconds,
             "selfplay/evaluations_per_s": self._num_evaluations / seconds,
             "selfplay/simulations_per_s": self._num_simulations / seconds,
+            "selfplay/evaluation_share": self._seconds_evaluating / max(self._actor_seconds, 1e-9),
         }
 
     def game_facts(self) -> dict[str, float]:

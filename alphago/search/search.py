@@ -20,17 +20,21 @@ from alphago.search.tree import (
     ROOT,
     UNVISITED,
     Edges,
+    LeafFacts,
+    StateRows,
     allocate_edges,
     allocate_leaves,
     allocate_trees,
-    state_rows,
+    state_bytes,
 )
 from alphago.search.tree_kernels import (
     NO_BAD_ROW,
     expand_and_back_up,
     fill_edges,
+    fill_result,
     keep_subtree,
     select_leaves,
+    store_leaves,
 )
 from alphago.types import (
     BoolArray,
@@ -179,12 +183,13 @@ class BatchSearch:
         # Rows that were never started are evaluated too.
         self._node_states[:, ROOT] = game.initial_states(num_rows)
         self._leaf_states = game.initial_states(num_rows)
-        self._states = state_rows(self._node_states, self._leaf_states)
+        self._states = StateRows(state_bytes(self._node_states), state_bytes(self._leaf_states))
         # Evaluations left, the root's own included; -1: the row was never started.
         self._remaining = np.full(num_rows, -1, np.int32)
         self._new_index = np.zeros(num_nodes, np.int32)  # scratch of `advance`
         self._noise = np.zeros((num_rows, num_actions), np.float32)
         self._noise_weights = np.zeros(num_rows, np.float32)
+        self._no_values = np.zeros(num_rows, np.float32)  # exact ones, where no game is over
         self.num_batches = 0  # calls of the evaluator
         self.num_leaves = 0  # rows of these calls that a simulation asked for
         self.seconds_evaluating = 0.0  # wall time of these calls
@@ -218,10 +223,11 @@ class BatchSearch:
         check_states(self.game, states)
         if self.game.is_over(states).any():
             raise FinishedGameError("search: the game is over, there is no move to look for")
+        # As bytes: numpy copies structured rows field by field.
+        self._states.nodes[rows, ROOT] = state_bytes(np.ascontiguousarray(states))
         assert np.max(num_simulations, initial=0) < self._node_states.shape[1], (
             "budget above max_simulations"
         )
-        self._node_states[rows, ROOT] = states
         self._remaining[rows] = num_simulations + 1
         self.trees.num_nodes[rows] = 0
         self._noise_weights[rows] = 0.0
@@ -279,24 +285,14 @@ class BatchSearch:
         Raises:
             EvaluationError: if the evaluator's answer cannot be used.
         """
-        select_leaves(
-            self.trees,
-            self._states,
-            self._exploration,
-            self._fpu_reduction,
-            self._root_fpu_reduction,
-            self._remaining,
-            self._leaves,
-        )
-        self.num_batches += 1
-        self.num_leaves += int(np.count_nonzero(self._leaves.kinds))
-        rows = np.flatnonzero(self._leaves.kinds == LEAF_CHILD)
-        self.game.play(self._leaf_states, self._leaves.actions[rows], rows)
+        self._find_leaves()
+        facts = self._look_at_leaves()
         started = time.perf_counter()
         evaluation = self.evaluator.evaluate(self._leaf_states)
         self.seconds_evaluating += time.perf_counter() - started
+        self.num_batches += 1
         self._check_answer(evaluation)
-        self._expand(evaluation.prior_logits, evaluation.value)
+        self._expand(facts, evaluation)
 
     def finished_rows(self) -> npt.NDArray[np.int64]:
         """Returns the rows whose budget is spent, in ascending order."""
@@ -305,20 +301,16 @@ class BatchSearch:
     def result(self, rows: npt.NDArray[np.int64]) -> SearchResult:
         """Returns what the search found at the roots of some finished rows [K]."""
         assert not self._remaining[rows].any(), "a row that has not finished has no result"
-        roots = self.trees.nodes[rows, ROOT]
         edges = self._edges(rows, np.full(len(rows), ROOT))
-        visit_counts = edges.visits
-        totals = visit_counts.sum(axis=1, keepdims=True)
-        policy_target = np.where(totals > 0, visit_counts / np.maximum(totals, 1), edges.priors)
-        root_values = roots["value_sum"] / roots["visits"]
-        action_values = edges.value_sums / np.maximum(visit_counts, 1)
-        return SearchResult(
-            visit_counts=visit_counts,
-            policy_target=policy_target.astype(np.float32),
-            root_values=root_values.astype(np.float32),
-            action_values=action_values.astype(np.float32),
+        result = SearchResult(
+            visit_counts=edges.visits,
+            policy_target=np.empty_like(edges.priors),
+            root_values=np.empty(len(rows), np.float32),
+            action_values=np.empty_like(edges.priors),
             priors=edges.priors,
         )
+        fill_result(self.trees, rows, edges.value_sums, result)
+        return result
 
     def _edges(self, rows: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64]) -> Edges:
         """Returns what is known of the actions of some nodes, [K, A] each."""
@@ -326,30 +318,50 @@ class BatchSearch:
         fill_edges(self.trees, rows, nodes, edges)
         return edges
 
-    def _expand(self, prior_logits: FloatArray, values: FloatArray) -> None:
-        """Adds the leaves to the trees and backs their values up."""
-        game, states = self.game, self._leaf_states
-        legal = game.legal_actions(states)
-        to_play, is_over = game.to_play(states), game.is_over(states)
-        exact_values = values  # not looked at where no game is over
-        if is_over.any():
-            exact_values = value_for(game.returns(states), to_play)
-        bad_row = expand_and_back_up(
+    def _find_leaves(self) -> None:
+        """Descends each tree and plays the action that leads out of it."""
+        leaves = self._leaves
+        select_leaves(
             self.trees,
             self._states,
+            self._exploration,
+            self._fpu_reduction,
+            self._root_fpu_reduction,
+            self._remaining,
+            leaves,
+        )
+        self.num_leaves += int(np.count_nonzero(leaves.kinds))
+        rows = np.flatnonzero(leaves.kinds == LEAF_CHILD)
+        self.game.play(self._leaf_states, leaves.actions[rows], rows)
+
+    def _look_at_leaves(self) -> LeafFacts:
+        """Asks the rules about the leaves and stores their states.
+
+        Both before the evaluation: a network leaves nothing of the states in the processor's cache.
+        """
+        game, states = self.game, self._leaf_states
+        store_leaves(self.trees, self._states, self._leaves)
+        to_play, is_over = game.to_play(states), game.is_over(states)
+        exact_values = self._no_values
+        if is_over.any():
+            exact_values = value_for(game.returns(states), to_play)
+        return LeafFacts(game.legal_actions(states), to_play, is_over, exact_values)
+
+    def _expand(self, facts: LeafFacts, evaluation: Evaluation) -> None:
+        """Adds the leaves to the trees and backs their values up."""
+        prior_logits, values = evaluation
+        bad_row = expand_and_back_up(
+            self.trees,
             self._leaves,
+            facts,
             prior_logits,
             values,
-            legal,
-            to_play,
-            is_over,
-            exact_values,
             self._noise,
             self._noise_weights,
             self._remaining,
         )
         if bad_row != NO_BAD_ROW:
-            logits = prior_logits[bad_row, legal[bad_row]]
+            logits = prior_logits[bad_row, facts.legal[bad_row]]
             raise EvaluationError(
                 f"{type(self.evaluator).__name__}: got value {values[bad_row]} and"
                 f" {np.count_nonzero(~np.isfinite(logits))} logits of legal actions that are not"

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.games.game import GameSpec
-from alphago.types import States
+from alphago.types import States, UInt8Array
 
 ROOT = 0  # index of the root node in every tree
 NO_PARENT = -1  # parent of the root
@@ -89,6 +89,15 @@ class Leaves(NamedTuple):
     actions: npt.NDArray[np.int64]  # [B], action from that node to the leaf
 
 
+class LeafFacts(NamedTuple):
+    """What the rules say of the leaves."""
+
+    legal: npt.NDArray[np.bool_]  # [B, A]
+    to_play: npt.NDArray[np.int8]  # [B]
+    is_over: npt.NDArray[np.bool_]  # [B], whether the leaf is a finished game
+    exact_values: npt.NDArray[np.float32]  # [B], result of finished leaves, view of `to_play`
+
+
 class StateRows(NamedTuple):
     """Game states as rows of G bytes, so that kernels can move them without knowing the game."""
 
@@ -134,10 +143,6 @@ def allocate_leaves(num_games: int) -> Leaves:
     )
 
 
-def state_rows(node_states: States, leaf_states: States) -> StateRows:
-    """Returns views of structured states [B, N] and [B] as bytes."""
-    num_bytes = node_states.dtype.itemsize
-    return StateRows(
-        nodes=node_states.view(np.uint8).reshape(*node_states.shape, num_bytes),
-        leaves=leaf_states.view(np.uint8).reshape(*leaf_states.shape, num_bytes),
-    )
+def state_bytes(states: States) -> UInt8Array:
+    """Returns a view of contiguous structured states [...] as bytes, uint8 [..., G]."""
+    return states.view(np.uint8).reshape(*states.shape, states.dtype.itemsize)

@@ -22,12 +22,13 @@ from alphago.search.tree import (
     ROOT,
     UNVISITED,
     Edges,
+    LeafFacts,
     Leaves,
     Nodes,
     StateRows,
     Tree,
 )
-from alphago.types import BoolArray, FloatArray, Int8Array, Real, UInt8Array
+from alphago.types import BoolArray, FloatArray, Real, SearchResult, UInt8Array
 
 NO_BAD_ROW = -1  # returned by `expand_and_back_up` when every evaluation was usable
 
@@ -222,16 +223,20 @@ def hang_below(
 
 
 @kernel
+def store_leaves(trees: Tree, states: StateRows, leaves: Leaves) -> None:
+    """Copies the leaves' states to the nodes they will be, in place."""
+    for b in range(len(leaves.kinds)):
+        if leaves.kinds[b] != LEAF_NONE:
+            copy_bytes(states.leaves[b], states.nodes[b, trees.num_nodes[b]])
+
+
+@kernel
 def expand_and_back_up(
     trees: Tree,
-    states: StateRows,
     leaves: Leaves,
+    facts: LeafFacts,
     prior_logits: FloatArray,
     values: FloatArray,
-    legal: BoolArray,
-    to_play: Int8Array,
-    is_over: BoolArray,
-    exact_values: FloatArray,
     noise: FloatArray,
     noise_weights: FloatArray,
     remaining: npt.NDArray[np.int32],
@@ -240,14 +245,10 @@ def expand_and_back_up(
 
     Args:
         trees: the trees, changed in place.
-        states: the leaves' states are copied to their nodes, in place.
         leaves: what `select_leaves` found.
-        prior_logits: float32 [B, A], of the leaf states.
+        facts: what the rules say of it.
+        prior_logits: float32 [B, A], of the leaves.
         values: float32 [B], the evaluator's, view of the player to move at the leaf.
-        legal: bool [B, A], at the leaf.
-        to_play: int8 [B], at the leaf.
-        is_over: bool [B], whether the leaf is a finished game.
-        exact_values: float32 [B], result of finished leaves, view of the player to move there.
         noise: float32 [B, A], mixed into the priors of a root.
         noise_weights: float32 [B], 0 for no noise.
         remaining: int32 [B], evaluations left, the root's own included; lowered in place.
@@ -259,12 +260,13 @@ def expand_and_back_up(
     for b in range(remaining.size):
         if leaves.kinds[b] == LEAF_NONE:
             continue
-        value = exact_values[b] if is_over[b] else values[b]
+        is_over = facts.is_over[b]
+        value = facts.exact_values[b] if is_over else values[b]
         if not (-1.0 <= value <= 1.0):
             return b
         node = trees.num_nodes[b]
         priors = trees.untried_priors[b, node]
-        if not is_over[b] and not set_priors(priors, prior_logits[b], legal[b]):
+        if not is_over and not set_priors(priors, prior_logits[b], facts.legal[b]):
             return b
         new = trees.nodes[b, node]
         new["visits"] = 0
@@ -275,15 +277,14 @@ def expand_and_back_up(
         new["action"] = leaves.actions[b]
         new["num_children"] = 0
         new["best_untried"] = NOT_LOOKED_UP
-        new["to_play"] = to_play[b]
-        new["is_over"] = is_over[b]
+        new["to_play"] = facts.to_play[b]
+        new["is_over"] = is_over
         if leaves.kinds[b] == LEAF_ROOT:
             mix_noise(priors, noise[b], noise_weights[b])
         else:
             parent = leaves.parents[b]
             above = trees.untried_priors[b, parent]
             hang_below(trees.nodes[b], parent, trees.children[b, parent], above, node)
-        copy_bytes(states.leaves[b], states.nodes[b, node])
         trees.num_nodes[b] += 1
         back_up(trees.nodes[b], node, value)
         remaining[b] -= 1
@@ -320,6 +321,31 @@ def fill_edges(
             edges.children[k, a] = child
             edges.visits[k, a] = tree[child]["visits"]
             edges.value_sums[k, a] = own_value_sum(tree, child, tree[node]["to_play"])
+
+
+@kernel
+def fill_result(
+    trees: Tree, rows: npt.NDArray[np.int64], value_sums: FloatArray, result: SearchResult
+) -> None:
+    """Writes what searches have found at their roots.
+
+    Args:
+        trees: the trees.
+        rows: int64 [K], the games.
+        value_sums: float32 [K, A], as in `Edges`, of the roots.
+        result: [K] rows; visit counts and priors are there, the rest is filled in place.
+    """
+    num_actions = value_sums.shape[1]
+    for k in range(len(rows)):
+        visits, priors = result.visit_counts[k], result.priors[k]
+        root = trees.nodes[rows[k], ROOT]
+        result.root_values[k] = root["value_sum"] / root["visits"]
+        total = 0
+        for a in range(num_actions):
+            total += visits[a]
+        for a in range(num_actions):
+            result.policy_target[k, a] = visits[a] / total if total > 0 else priors[a]
+            result.action_values[k, a] = value_sums[k, a] / max(visits[a], 1)
 
 
 @kernel

@@ -124,14 +124,22 @@ def test_totals_of_an_iteration_by_hand() -> None:
     for record, result in zip(records, (1, 0, -1, 1), strict=True):
         record.returns[:] = (result, -result)
     records[2] = replace(records[2], truncated=True)
-    stats = PlayStats(seconds=3.0, num_simulations=60, num_evaluations=80, num_leaves=60)
+    stats = PlayStats(
+        seconds=3.0,
+        seconds_evaluating=2.4,
+        num_positions=15,
+        num_simulations=60,
+        num_evaluations=80,
+        num_leaves=60,
+    )
     totals.add([PlayReport(records[:1], stats), PlayReport(records[1:], stats)])
     assert totals.num_games == 4
     # Two actors played three seconds each, side by side.
     rates, num_moves = totals.rates(2), sum(len(r.actions) for r in records)
-    assert rates["selfplay/positions_per_s"] == pytest.approx(num_moves / 3)
+    assert rates["selfplay/positions_per_s"] == pytest.approx(30 / 3)
     assert rates["selfplay/evaluations_per_s"] == pytest.approx(160 / 3)
     assert rates["selfplay/simulations_per_s"] == pytest.approx(120 / 3)
+    assert rates["selfplay/evaluation_share"] == pytest.approx(0.8)
     assert totals.game_facts() == {
         "selfplay/game_length": num_moves / 4,
         "selfplay/draws": 0.25,

@@ -251,10 +251,11 @@ class Go:
     def returns(self, states: States) -> FloatArray:
         """Returns float32 [B, P]: 1 for whoever has the higher score, -1 for the other."""
         results = np.zeros((len(states), NUM_PLAYERS), np.float32)
-        over = self.is_over(states)
-        if over.any():
+        over = np.flatnonzero(self.is_over(states))
+        if over.size > 0:
             black = np.sign(self.score(states[over]))
-            results[over] = np.stack([black, -black], axis=1)
+            results[over, 0] = black
+            results[over, 1] = -black
         return results
 
     # --- counting ---

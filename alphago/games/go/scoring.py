@@ -69,12 +69,21 @@ def fill_owners_all(boards: Int8Array, neighbours: Shorts, reached: Int8Array) -
         fill_owners(boards[b], neighbours, reached)
 
 
+@kernel
+def count_points_all(owners: Int8Array, counts: npt.NDArray[np.int32]) -> None:
+    """Adds the points of each player on maps [B, K] to `counts`, int32 [B, P], in place."""
+    for b in range(len(owners)):
+        for cell in range(owners.shape[1]):
+            if owners[b, cell] != EMPTY:
+                counts[b, owners[b, cell]] += 1
+
+
 def count_points(owners: Int8Array) -> npt.NDArray[np.int32]:
     """Returns int32 [B, P], how many points of a map [B, H, W] each player has."""
-    counts = [
-        np.sum(owners == player, axis=(1, 2), dtype=np.int32) for player in range(NUM_PLAYERS)
-    ]
-    return np.stack(counts, axis=1)
+    counts = np.zeros((len(owners), NUM_PLAYERS), np.int32)
+    num_cells = owners.shape[1] * owners.shape[2]
+    count_points_all(np.ascontiguousarray(owners).reshape(len(owners), num_cells), counts)
+    return counts
 
 
 def count_territory(owners: Int8Array, board: Int8Array, dead: BoolArray) -> npt.NDArray[np.int32]:
