@@ -1,8 +1,8 @@
-"""`alphago bench`: the speed of rules, network, search and self-play on this machine."""
+"""`alphago bench`: the speed of rules, search, network, self-play and trainer on this machine."""
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scripts.arguments import (
     CommandLineError,
@@ -12,14 +12,17 @@ from scripts.arguments import (
     read_number,
     refuse_pairs,
 )
+from scripts.progress_bar import progress_bar
 from scripts.tables import format_table
 from scripts.train import hydra_parser
 
 if TYPE_CHECKING:
+    from scripts.network_speed import SampleNetwork
     from train.config import RunConfig
 
 OWN_KEYS = ("seconds", "actors")  # everything else is an option of `alphago train`
-SECONDS = 3.0  # per measurement
+SECONDS = 2.0  # per measurement
+SELF_PLAY_TIMES = 3  # as long: games of equal budgets make their moves all at once, now and then
 NUM_ACTORS = 2  # compared with one
 
 
@@ -52,86 +55,144 @@ def main(argv: Sequence[str]) -> None:
     print(json.dumps(results) if arguments.json else describe(results))
 
 
-def measure(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str, object]:
+def measure(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str, Any]:
     """Measures everything, one after the other.
 
     Args:
-        config: game, network, search and self-play.
+        config: game, network, search, self-play and training.
         num_actors: actors to compare with one; 1 for no comparison.
         seconds: time of each measurement.
 
     Returns:
-        Numbers by name, ready for JSON; rates are per second.
+        Numbers by name, ready for JSON; README lists them.
     """
     from alphago.games import make_game
-    from scripts import measurements, openspiel
+    from scripts import (
+        machine,
+        network_speed,
+        openspiel,
+        rules_speed,
+        self_play_speed,
+        trainer_speed,
+    )
 
     game = make_game(config.game.text)
-    rules = measurements.measure_rules(game, seconds=seconds)
-    uct = measurements.measure_uct(game, seconds=seconds)
-    weights = measurements.fresh_weights(config)
-    network = measurements.measure_network(config, weights=weights, seconds=seconds)
-    selfplay = measurements.measure_self_play(config, weights=weights, seconds=seconds)
-    results: dict[str, object] = {
-        "game": config.game.text,
-        "batch": config.selfplay.num_games,
-        "rules": rules,
-        "openspiel": openspiel.remark(game) if openspiel.is_installed() else "not installed",
-        "uct_playouts": uct,
-        "network_evaluations": network,
-        "selfplay_evaluations": selfplay.evaluations,
-        "selfplay_evaluations_ratio": selfplay.evaluations / network,
-        "selfplay_simulations": selfplay.simulations,
-        "selfplay_simulations_ratio": selfplay.simulations / network,
+    sample = network_speed.make_sample(config)
+    num_simulations = config.selfplay.num_simulations
+    stages: dict[str, Callable[[], object]] = {
+        "rules": lambda: rules_speed.measure_rules(game, seconds=seconds),
+        "search": lambda: rules_speed.measure_search(
+            game, config.search, num_simulations=num_simulations, seconds=seconds
+        ),
+        "network": lambda: network_speed.measure_networks(sample, seconds=seconds),
+        "weight_update": lambda: network_speed.measure_weight_update(sample),
+        "self_play": lambda: self_play_speed.measure_self_play(
+            sample, seconds=SELF_PLAY_TIMES * seconds
+        ),
+        "trainer": lambda: trainer_speed.measure_trainer(config, seconds=seconds),
     }
-    for budget in measurements.SEARCH_SIMULATIONS:
-        results[f"search_simulations_{budget}"] = measurements.measure_search(
-            game, config.search, budget=budget, seconds=seconds
-        )
     if num_actors > 1:
-        results |= _compare_actors(config, num_actors=num_actors, seconds=seconds)
+        stages["actors"] = lambda: _compare_actors(sample, num_actors=num_actors, seconds=seconds)
+    results: dict[str, Any] = {
+        "machine": machine.describe_machine(),
+        "game": config.game.text,
+        "openspiel": openspiel.remark(game) if openspiel.is_installed() else "not installed",
+    }
+    with progress_bar("measured") as show:
+        for number, (name, stage) in enumerate(stages.items()):
+            show(number, len(stages), name)
+            results[name] = stage()
     return results
 
 
-def describe(results: dict[str, object]) -> str:
-    """Returns the results as a table."""
-    rows = [("measured", "per second", "share of the bare network"), *_rules_rows(results)]
-    for name, label in (
-        ("uct_playouts", "UCT, playouts, one position at a time"),
-        ("network_evaluations", f"bare network, evaluations in batches of {results['batch']}"),
-        ("selfplay_evaluations", "self-play, evaluations"),
-        ("selfplay_simulations", "self-play, simulations"),
-        ("search_simulations_32", "search alone, simulations, 32 a move"),
-        ("search_simulations_200", "search alone, simulations, 200 a move"),
-        ("one_actor_simulations", "one actor, simulations"),
-        ("actors_simulations", f"{results.get('num_actors')} actors, simulations"),
-    ):
-        if name in results:
-            ratio = results.get(f"{name}_ratio")
-            share = f"{ratio:.2f}" if isinstance(ratio, float) else ""
-            rows.append((label, f"{results[name]:,.0f}", share))
-    text = f"{results['game']}\n{format_table(rows)}"
-    if "actors_ratio" in results:
-        ratio = f"{results['actors_ratio']:.2f}"
-        text += f"\n{results['num_actors']} actors do {ratio} times the work of one"
-    return text
+def describe(results: Mapping[str, Any]) -> str:
+    """Returns the results as tables."""
+    machine = results["machine"]
+    device = machine["gpu"] or f"{machine['processor']}, {machine['usable_cpus']} usable CPUs"
+    versions = ", ".join(
+        f"{name} {machine[name]}" for name in ("python", "torch", "openvino", "numba", "ray")
+    )
+    tables = (
+        [("rules and search, one core", "per second"), *_rules_rows(results)],
+        _network_rows(results["network"]),
+        [("self-play and learning", "per second", "ratio"), *_loop_rows(results)],
+    )
+    lines = [f"{results['game']} on {device}", versions]
+    return "\n\n".join(["\n".join(lines), *map(format_table, tables), _remarks(results)])
 
 
-def _rules_rows(results: dict[str, object]) -> list[tuple[str, str, str]]:
+def _rules_rows(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Returns the table's rows about the rules."""
-    rules, remark = results["rules"], results["openspiel"]
-    assert isinstance(rules, dict)
-    rows = [
-        ("random playouts as UCT plays them", f"{rules['playouts_per_s']:,.0f}", ""),
-        ("random playouts, actions equally likely", f"{rules['uniform_playouts_per_s']:,.0f}", ""),
-    ]
+    rules, search, remark = results["rules"], results["search"], results["openspiel"]
     theirs = rules.get("openspiel_playouts_per_s")
     label = "  the same, OpenSpiel (C++)" + f": {remark}" * bool(remark)
-    rows.append((label, "-" if theirs is None else f"{theirs:,.0f}", ""))
-    for name, label in (("legal_actions_us", "legal actions"), ("step_us", "steps")):
-        microseconds = rules[name]
-        rows.append((f"{label}, {microseconds:.2f} µs each", f"{1e6 / microseconds:,.0f}", ""))
+    return [
+        ("random playouts as UCT plays them", f"{rules['playouts_per_s']:,.0f}"),
+        ("random playouts, actions equally likely", f"{rules['uniform_playouts_per_s']:,.0f}"),
+        (label, "-" if theirs is None else f"{theirs:,.0f}"),
+        *(
+            (f"{what}, {rules[name]:.2f} µs each", f"{1e6 / rules[name]:,.0f}")
+            for name, what in (("legal_actions_us", "legal actions"), ("step_us", "steps"))
+        ),
+        ("UCT, playouts, one position at a time", f"{rules['uct_playouts_per_s']:,.0f}"),
+        (
+            f"PUCT with a free network, simulations, {search['num_simulations']} a move",
+            f"{search['simulations_per_s']:,.0f}",
+        ),
+    ]
+
+
+def _network_rows(networks: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [
+        ("bare network", "precision", "batch", "evaluations per second", "times eager")
+    ]
+    for each in networks:
+        rate, ratio = f"{each['evaluations_per_s']:,.0f}", f"{each['ratio_to_eager']:.2f}"
+        rows.append((each["backend"], each["precision"], str(each["batch"]), rate, ratio))
     return rows
+
+
+def _loop_rows(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Returns the table's rows about self-play, actors and trainer."""
+    play, trainer, actors = (results.get(name) for name in ("self_play", "trainer", "actors"))
+    assert play is not None and trainer is not None, "always measured"
+    network = f"{play['backend']} {play['precision']}"
+    rows: list[tuple[str, ...]] = [
+        (
+            f"self-play with {network}, evaluations, ratio to the network alone",
+            f"{play['evaluations_per_s']:,.0f}",
+            f"{play['ratio_to_network']:.2f}",
+        ),
+        ("  simulations", f"{play['simulations_per_s']:,.0f}", ""),
+        ("  positions (moves made)", f"{play['positions_per_s']:,.1f}", ""),
+        ("  games finished", f"{play['games_per_s']:,.2f}", ""),
+        (
+            "trainer, samples, ratio to a bare loop",
+            f"{trainer['samples_per_s']:,.0f}",
+            f"{trainer['ratio']:.2f}",
+        ),
+    ]
+    if actors is not None:
+        label = f"{actors['num_actors']} actors, evaluations, ratio to one"
+        rows.append((label, f"{actors['evaluations_per_s']:,.0f}", f"{actors['ratio']:.2f}"))
+    return rows
+
+
+def _remarks(results: Mapping[str, Any]) -> str:
+    """Returns what is no rate: shares of time, memory, and the time of a weight update."""
+    play, megabyte = results["self_play"], 2**20
+    parts = [
+        f"of self-play's time {play['network_share']:.0%} is the network's",
+        f"{play['batch_fill']:.0%} of the rows sent to it were asked for",
+        f"a weight update takes {results['weight_update']['seconds']:.2f} s",
+        f"a game in self-play takes {play['bytes_per_game'] / megabyte:.2f} MB",
+    ]
+    if "actors" in results:
+        actors = results["actors"]
+        parts.append(f"an actor takes {actors['bytes_per_actor'] / megabyte:,.0f} MB")
+        if actors["gpu_share"] is not None:
+            parts.append(f"all actors together keep the GPUs busy {actors['gpu_share']:.0%}")
+    return "; ".join(parts)
 
 
 def _make_parser() -> Parser:
@@ -140,12 +201,12 @@ def _make_parser() -> Parser:
     parser = hydra_parser(
         "bench",
         description=(
-            "Measure speed: the rules, the bare network, self-play with it, the search with a\n"
-            "network that costs nothing, and several actors against one. Random playouts are also\n"
-            "OpenSpiel's where it is installed (the extra `bench`). seconds=N is the time of each\n"
-            f"measurement (default {SECONDS:g}), actors=N the number of actors compared with one\n"
-            f"(default {NUM_ACTORS}; 1 leaves the comparison out). All other options are those of\n"
-            "`alphago train`."
+            "Measure speed: the rules, the search with a network that costs nothing, the bare\n"
+            "network in every backend and precision, self-play, the trainer, and several actors\n"
+            "against one. Random playouts are also OpenSpiel's where it is installed (the extra\n"
+            f"`bench`). seconds=N is the time of each measurement (default {SECONDS:g}),\n"
+            f"actors=N the number of actors compared with one (default {NUM_ACTORS}; 1 leaves\n"
+            "the comparison out). All other options are those of `alphago train`."
         ),
         examples=(
             "alphago bench game=connect_four network=small",
@@ -185,20 +246,15 @@ def _compose(overrides: Sequence[str]) -> "RunConfig":
     return to_run_config(compose_config(job))
 
 
-def _compare_actors(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str, object]:
+def _compare_actors(
+    sample: "SampleNetwork", *, num_actors: int, seconds: float
+) -> dict[str, float | int | None]:
     """Measures one actor and several, each in a process of its own."""
-    from scripts import measurements
     from scripts.ray_session import ray_session
+    from scripts.self_play_speed import measure_actors
+    from selfplay.resources import share_out
 
-    weights = measurements.fresh_weights(config)
-    with ray_session(num_actors=num_actors):
-        one, several = (
-            measurements.measure_actors(config, num_actors=number, weights=weights, seconds=seconds)
-            for number in (1, num_actors)
-        )
-    return {
-        "num_actors": num_actors,
-        "one_actor_simulations": one.simulations,
-        "actors_simulations": several.simulations,
-        "actors_ratio": several.simulations / one.simulations,
-    }
+    config = sample.config
+    num_gpus = share_out(config.selfplay, config.evaluator).num_gpus
+    with ray_session(num_actors=num_actors, num_gpus=num_gpus):
+        return measure_actors(sample, num_actors=num_actors, seconds=seconds)

@@ -73,6 +73,11 @@ class SelfPlayActor:
             for number, (game, evaluator) in enumerate(zip(games, self._evaluators, strict=True))
         ]
 
+    @property
+    def bytes_per_game(self) -> float:
+        """The memory of the search of one game, equal in all groups."""
+        return self._groups[0].bytes_per_game
+
     def set_weights(
         self, version: int, weights: Weights, positions: UInt8Array | None = None
     ) -> Inference:
@@ -92,7 +97,11 @@ class SelfPlayActor:
 
     def play(self, num_games: int) -> PlayReport:
         """Plays until at least this many games have finished."""
-        return play_groups(self._groups, num_games)
+        return self.play_until(lambda num_finished: num_finished >= num_games)
+
+    def play_until(self, is_enough: Callable[[int], bool]) -> PlayReport:
+        """Plays until it is enough, see `play_groups`."""
+        return play_groups(self._groups, is_enough)
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Runs a function here: work that a run spreads over its actors, such as a gate."""

@@ -132,6 +132,11 @@ class SelfPlay:
         self._games: list[GameInProgress] = []
         self._searches_are_stale = True
 
+    @property
+    def bytes_per_game(self) -> float:
+        """The memory of the search of one game."""
+        return self._search.num_bytes / self._config.num_games
+
     def set_weights(
         self, version: int, weights: Weights, positions: UInt8Array | None = None
     ) -> None:

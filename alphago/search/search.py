@@ -199,6 +199,12 @@ class BatchSearch:
         self._fpu_reduction = np.float32(config.fpu_reduction)
         self._root_fpu_reduction = np.float32(config.root_fpu_reduction)
 
+    @property
+    def num_bytes(self) -> int:
+        """The memory of trees and states, all rows together."""
+        arrays = (*self.trees, *self._states)
+        return sum(array.nbytes for array in arrays)
+
     def start(
         self,
         rows: npt.NDArray[np.int64],

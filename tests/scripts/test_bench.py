@@ -1,14 +1,15 @@
 """The bench: what it reports, not how fast this machine is."""
 
 import json
+import time
 
-import numpy as np
 import pytest
 
 from alphago.games import make_game
+from alphago.network.inference import computes_int8
 from scripts import openspiel
 from scripts.main import main
-from scripts.measurements import FreeEvaluator, random_states
+from scripts.rules_speed import FreeEvaluator
 from tests.scripts.tiny_run import TINY
 
 QUICK = [*TINY, "seconds=0.05", "actors=1"]
@@ -17,27 +18,69 @@ QUICK = [*TINY, "seconds=0.05", "actors=1"]
 def test_bench_reports_rates_and_their_ratios(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *QUICK, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert (result["game"], result["batch"]) == ("tic_tac_toe", 4)
-    for name in ("selfplay_evaluations", "selfplay_simulations"):
-        ratio = result[name] / result["network_evaluations"]
-        assert result[f"{name}_ratio"] == pytest.approx(ratio)
-    assert result["search_simulations_32"] > 0
-    assert result["search_simulations_200"] > 0
-    assert "actors_ratio" not in result
-    assert result["uct_playouts"] > 0
+    assert result["game"] == "tic_tac_toe"
     rules = result["rules"]
     for name in ("playouts_per_s", "uniform_playouts_per_s", "legal_actions_us", "step_us"):
         assert rules[name] > 0
     assert ("openspiel_playouts_per_s" in rules) == openspiel.is_installed()
+    assert result["search"]["simulations_per_s"] > 0
+    play = result["self_play"]
+    ratio = play["evaluations_per_s"] / play["network_evaluations_per_s"]
+    assert play["ratio_to_network"] == pytest.approx(ratio)
+    assert play["positions_per_s"] > 0
+    assert 0 < play["network_share"] < 1
+    assert 0 < play["batch_fill"] <= 1
+    assert play["bytes_per_game"] > 0
+    trainer = result["trainer"]
+    assert trainer["ratio"] == pytest.approx(
+        trainer["samples_per_s"] / trainer["bare_samples_per_s"]
+    )
+    assert result["weight_update"]["seconds"] > 0
+    assert result["machine"]["usable_cpus"] >= 1
+    assert "actors" not in result
 
 
-def test_bench_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bench_measures_every_network_at_both_batches(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *QUICK, "--json"]) == 0
+    networks = json.loads(capsys.readouterr().out)["network"]
+    found = {(each["backend"], each["precision"], each["batch"]) for each in networks}
+    assert len(found) == len(networks)
+    for batch in (4, 1):
+        assert ("torch eager", "fp32", batch) in found
+        assert ("openvino", "fp32", batch) in found
+        assert ("openvino", "int8", batch) in found or not computes_int8()
+        rates = {
+            (each["backend"], each["precision"]): each["evaluations_per_s"]
+            for each in networks
+            if each["batch"] == batch
+        }
+        for each in networks:
+            if each["batch"] == batch:
+                ratio = each["evaluations_per_s"] / rates["torch eager", "fp32"]
+                assert each["ratio_to_eager"] == pytest.approx(ratio)
+
+
+def test_bench_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *QUICK]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "tic_tac_toe"
-    assert lines[1].split()[:1] == ["measured"]
-    assert len(lines) == 13
+    assert lines[0].startswith("tic_tac_toe on ")
+    for heading in ("rules and search", "bare network", "self-play and learning"):
+        assert any(line.startswith(heading) for line in lines)
     assert any("OpenSpiel" in line for line in lines)
+    assert "a weight update takes" in lines[-1]
+
+
+@pytest.mark.slow
+def test_bench_compares_actors_within_two_minutes(capsys: pytest.CaptureFixture[str]) -> None:
+    started = time.monotonic()
+    assert main(["bench", "game=go_9x9", "--json"]) == 0
+    assert time.monotonic() - started < 120
+    actors = json.loads(capsys.readouterr().out)["actors"]
+    assert actors["num_actors"] == 2
+    assert actors["ratio"] == pytest.approx(
+        actors["evaluations_per_s"] / actors["one_evaluations_per_s"]
+    )
+    assert actors["bytes_per_actor"] > 2**20
 
 
 @pytest.mark.parametrize(
@@ -67,13 +110,6 @@ def test_wrong_words_are_one_line(
     assert err.count("\n") == 1
     for text in expected:
         assert text in err
-
-
-def test_random_states_are_unfinished_and_differ() -> None:
-    game = make_game("connect_four")
-    states = random_states(game, num_rows=64, seed=1)
-    assert not game.is_over(states).any()
-    assert len(np.unique(states.view(np.uint8).reshape(64, -1), axis=0)) > 40
 
 
 def test_free_evaluator_knows_nothing() -> None:

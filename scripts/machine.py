@@ -1,0 +1,35 @@
+"""What a measurement was made on."""
+
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from selfplay.cpus import usable_cpus
+
+_LIBRARIES = ("torch", "openvino", "numba", "numpy", "ray")
+
+
+def describe_machine() -> dict[str, object]:
+    """Returns processor, usable CPUs, GPU and versions, ready for JSON."""
+    has_cuda = torch.cuda.is_available()
+    return {
+        "processor": _processor(),
+        "usable_cpus": usable_cpus(),
+        "gpu": torch.cuda.get_device_name() if has_cuda else None,
+        "system": platform.platform(),
+        "python": sys.version.split()[0],
+        **{name: version(name) for name in _LIBRARIES},
+    }
+
+
+def _processor() -> str:
+    """Returns the processor's name, which Python itself does not know on Linux."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # no Linux
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

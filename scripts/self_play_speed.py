@@ -1,0 +1,151 @@
+"""How fast self-play is, beside the bare network and with several actors."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from alphago.games import make_game
+from alphago.network.evaluator import NetworkEvaluator
+from alphago.types import UInt8Array, Weights
+from scripts.gpu_watch import GpuWatch
+from scripts.network_speed import SampleNetwork, first_rows
+from selfplay.actors import ActorSetup, SelfPlayActor
+from selfplay.play import PlayReport
+from selfplay.pool import RayPool
+from train.config import actor_setup
+
+TURN_S = 0.5  # of self-play and of the bare network, which take turns
+
+Arguments: TypeAlias = tuple[ActorSetup, Weights, UInt8Array, float]  # of `_actor_rate`
+
+
+def measure_self_play(sample: SampleNetwork, *, seconds: float) -> dict[str, object]:
+    """Returns what one actor in this process does, beside the same network alone.
+
+    Args:
+        sample: game, network and configuration.
+        seconds: how long to measure each of the two.
+
+    Returns:
+        `backend` and `precision` of the network; `network_evaluations_per_s`, those of the network
+        alone; `evaluations_per_s`, rows that self-play sent to it, and `ratio_to_network`, the
+        second over the first; `simulations_per_s`, `positions_per_s` (moves made) and
+        `games_per_s` (finished, none in a short measurement of long games); `network_share`, of
+        the time; `batch_fill`, the share of rows that a simulation asked for; and `bytes_per_game`,
+        what its search takes.
+    """
+    setup = _spread_games(actor_setup(sample.config))
+    actor = SelfPlayActor(setup, actor=0)
+    inference = actor.set_weights(0, sample.weights, sample.positions)
+    evaluator = NetworkEvaluator(sample.game, setup.network, setup.evaluator)
+    evaluator.load_weights(sample.weights, sample.positions)
+    rows = first_rows(sample, setup.selfplay.num_games)
+    network_s, num_evaluations, reports = 0.0, 0, []
+    _play_for(actor, seconds=TURN_S)
+    while network_s < seconds:
+        deadline = time.perf_counter() + TURN_S
+        started = time.perf_counter()
+        while time.perf_counter() < deadline:
+            evaluator.evaluate_observations(rows)
+            num_evaluations += len(rows)
+        network_s += time.perf_counter() - started
+        reports.append(_play_for(actor, seconds=TURN_S))
+    rates = _rates(reports)
+    network_rate = num_evaluations / network_s
+    return {
+        "backend": inference.backend,
+        "precision": inference.precision,
+        "network_evaluations_per_s": network_rate,
+        "ratio_to_network": rates["evaluations_per_s"] / network_rate,
+        **rates,
+        "bytes_per_game": actor.bytes_per_game,
+    }
+
+
+def measure_actors(
+    sample: SampleNetwork, *, num_actors: int, seconds: float
+) -> dict[str, float | int | None]:
+    """Returns what several actors do at once, each in a process of its own. Ray must be running.
+
+    Args:
+        sample: game, network and configuration.
+        num_actors: how many are compared with one.
+        seconds: how long to measure either.
+
+    Returns:
+        `one_evaluations_per_s`, `num_actors`, `evaluations_per_s` of all together, `ratio`,
+        `gpu_share`, the part of the time in which the GPUs were busy (None without any), and
+        `bytes_per_actor`, the largest resident memory of a process.
+    """
+    setup = actor_setup(sample.config)
+    pool = RayPool(setup, num_actors=num_actors, first_actor=0)
+    arguments = (_spread_games(setup), sample.weights, sample.positions, seconds)
+    try:
+        _total_rate(pool, (*arguments[:3], 0.0), num_actors=num_actors)  # all are warm now
+        one = _total_rate(pool, arguments, num_actors=1)
+        with GpuWatch() as watch:
+            several = _total_rate(pool, arguments, num_actors=num_actors)
+        memory = pool.resident_bytes(give_up=lambda: False)
+    finally:
+        pool.close()
+    return {
+        "one_evaluations_per_s": one,
+        "num_actors": num_actors,
+        "evaluations_per_s": several,
+        "ratio": several / one,
+        "gpu_share": watch.share,
+        "bytes_per_actor": max(memory),
+    }
+
+
+def _total_rate(pool: RayPool, arguments: Arguments, *, num_actors: int) -> float:
+    """Returns the evaluations per second of some actors, all at once."""
+    rates = pool.map(_actor_rate, [arguments] * num_actors, give_up=lambda: False)
+    assert rates is not None, "nobody gives up"
+    return sum(rates)
+
+
+def _actor_rate(
+    setup: ActorSetup, weights: Weights, positions: UInt8Array, seconds: float
+) -> float:
+    """Returns the evaluations per second of self-play in this process."""
+    actor = SelfPlayActor(setup, actor=0)
+    actor.set_weights(0, weights, positions)
+    _play_for(actor, seconds=TURN_S)
+    return _rates([_play_for(actor, seconds=seconds)])["evaluations_per_s"]
+
+
+def _spread_games(setup: ActorSetup) -> ActorSetup:
+    """Returns a setup whose games begin with random moves, up to the middle of the game.
+
+    Else all games would be at the same move, and the measurement of their first few moves alone.
+    """
+    _, height, width = make_game(setup.game).spec.observation_shape
+    return replace(
+        setup,
+        selfplay=replace(
+            setup.selfplay,
+            random_opening_probability=1.0,
+            random_opening_plies=max(1, height * width // 2),
+        ),
+    )
+
+
+def _play_for(actor: SelfPlayActor, *, seconds: float) -> PlayReport:
+    deadline = time.perf_counter() + seconds
+    return actor.play_until(lambda _: time.perf_counter() >= deadline)
+
+
+def _rates(reports: Sequence[PlayReport]) -> dict[str, float]:
+    stats = [report.stats for report in reports]
+    seconds = sum(each.seconds for each in stats)
+    num_evaluations = sum(each.num_evaluations for each in stats)
+    return {
+        "evaluations_per_s": num_evaluations / seconds,
+        "simulations_per_s": sum(each.num_simulations for each in stats) / seconds,
+        "positions_per_s": sum(each.num_positions for each in stats) / seconds,
+        "games_per_s": sum(len(report.records) for report in reports) / seconds,
+        "network_share": sum(each.seconds_evaluating for each in stats) / seconds,
+        "batch_fill": sum(each.num_leaves for each in stats) / max(1, num_evaluations),
+    }
