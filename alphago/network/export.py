@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import openvino
 import safetensors.numpy
 import torch
 from torch import Tensor, nn
@@ -37,6 +36,7 @@ from alphago.network.network import (
     make_network,
     weights_of,
 )
+from alphago.network.openvino_api import Core, Type, save_model
 from alphago.network.openvino_backend import make_model
 from alphago.network.precision import Backend
 from alphago.network.torch_backend import as_tensor
@@ -302,7 +302,7 @@ class _OpenVinoFile:
 
     def __init__(self, path: Path) -> None:
         properties = {"INFERENCE_PRECISION_HINT": "f32", "ENABLE_CPU_PINNING": False}
-        core = openvino.Core()
+        core = Core()
         self._compiled = core.compile_model(core.read_model(path), "CPU", properties)
 
     def evaluate(self, observations: UInt8Array) -> Evaluation:
@@ -312,12 +312,12 @@ class _OpenVinoFile:
 
 def _write_openvino(subject: Subject, path: Path) -> None:
     model = make_model(freeze(subject.network, subject.game.spec), ranges=None)
-    model.get_parameters()[0].set_element_type(openvino.Type.f32)  # bytes are for our own use
+    model.get_parameters()[0].set_element_type(Type.f32)  # bytes are for our own use
     model.validate_nodes_and_infer_types()
     for key, value in subject.metadata.items():
         model.set_rt_info(value, key.split("."))
     try:
-        openvino.save_model(model, path, compress_to_fp16=False)
+        save_model(model, path, compress_to_fp16=False)
     except RuntimeError as error:  # all that it reports
         raise ExportError(f"{path.name}: cannot be written ({error})") from error
 

@@ -27,6 +27,6 @@ def _without_telemetry() -> Iterator[None]:
 
 
 with _without_telemetry():
-    from openvino import Core, InferRequest, Model, Node, opset13
+    from openvino import Core, InferRequest, Model, Node, Type, opset13, save_model
 
-__all__ = ["Core", "InferRequest", "Model", "Node", "opset13"]
+__all__ = ["Core", "InferRequest", "Model", "Node", "Type", "opset13", "save_model"]

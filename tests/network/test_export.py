@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
-import openvino
 import pytest
 import safetensors
 import torch
@@ -23,6 +22,7 @@ from alphago.network import NetworkInfo, load_weights, make_network, weights_of
 from alphago.network import export as export_module
 from alphago.network.export import FORMATS, Subject, export_network, files_of, make_subject
 from alphago.network.export_metadata import as_text
+from alphago.network.openvino_api import Core, Type
 from scripts.export import SUFFIXES
 from tests.network.fake_game import (
     CELL_SHAPES,
@@ -107,9 +107,9 @@ def run_onnx(path, observations, subject):
 
 
 def run_openvino(path, observations, subject):
-    core = openvino.Core()
+    core = Core()
     compiled = core.compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    assert compiled.inputs[0].element_type == openvino.Type.f32
+    assert compiled.inputs[0].element_type == Type.f32
     answer = compiled({"observations": observations})
     return answer["prior_logits"], answer["value"]
 
@@ -221,7 +221,7 @@ def metadata_of_onnx(path):
 
 
 def metadata_of_openvino(path):
-    info = openvino.Core().read_model(path).get_rt_info()["alphago"]
+    info = Core().read_model(path).get_rt_info()["alphago"]
     return {f"alphago.{key}": text.astype(str) for key, text in info.items()}
 
 
