@@ -145,7 +145,10 @@ def _install(options: Options) -> tuple[dict[str, Path], dict[str, object]]:
 
 def _facts(options: Options, results: Sequence[Result]) -> dict[str, object]:
     """Returns all that is known about a run, ready for JSON."""
+    from scripts.machine import describe_machine
+
     return {
+        "machine": describe_machine(),
         "seconds": options.seconds,
         "rounds": options.rounds,
         "requirements": {name: list(REQUIREMENTS[name]) for name in options.peers},

@@ -17,9 +17,9 @@ def prepare(settings: dict[str, Any]) -> tuple[str, Callable[[], float]]:
     """Returns how it computes, and what plays until a game ends and returns what was done.
 
     Args:
-        settings: `overrides` of the configuration, and `per_item`, the simulations that count as
-            one: 1 for simulations; those of a search for positions, each of which costs one search.
+        settings: `overrides` of the configuration, and the `unit` of the task.
     """
+    unit = settings["unit"]
     (overrides,) = expand(settings["overrides"], multirun=False)
     config = to_run_config(compose_config(overrides))
     actor = SelfPlayActor(actor_setup(config), actor=0)
@@ -27,6 +27,7 @@ def prepare(settings: dict[str, Any]) -> tuple[str, Callable[[], float]]:
     inference = actor.set_weights(0, sample.weights, sample.positions)
 
     def play() -> float:
-        return actor.play(1).stats.num_simulations / float(settings["per_item"])
+        stats = actor.play(1).stats
+        return {"positions": stats.num_positions, "simulations": stats.num_simulations}[unit]
 
     return str(inference), play

@@ -60,7 +60,7 @@ def _connect_four() -> Task:
     return Task(
         text="Connect Four, 4x64, 100 simulations",
         unit="positions",
-        ours=_ours(*overrides, per_item=100),
+        ours=_ours(*overrides, unit="positions"),
         peers=(
             openspiel("OpenSpiel's Python AlphaZero", compiled=False),
             openspiel("the same, its network compiled", compiled=True),
@@ -94,7 +94,7 @@ def _go(num_simulations: int, *policies: str) -> Task:
     return Task(
         text=f"Go 9x9, 6x64, 64 games, {num_simulations} simulations",
         unit="simulations",
-        ours=_ours(*overrides, per_item=1),
+        ours=_ours(*overrides, unit="simulations"),
         peers=tuple(
             Runner(
                 name=f"mctx and pgx, {policy}",
@@ -107,7 +107,7 @@ def _go(num_simulations: int, *policies: str) -> Task:
     )
 
 
-def _ours(*overrides: str, per_item: int) -> Runner:
+def _ours(*overrides: str, unit: str) -> Runner:
     common = (
         "selfplay=inline",
         "selfplay.num_games=64",
@@ -115,7 +115,7 @@ def _ours(*overrides: str, per_item: int) -> Runner:
         "evaluator.device=cpu",
         "evaluator.num_threads=1",
     )
-    settings = {"overrides": [*overrides, *common], "per_item": per_item}
+    settings = {"overrides": [*overrides, *common], "unit": unit}
     return Runner(name="ours", environment=OURS, file="run_ours.py", settings=settings)
 
 

@@ -97,16 +97,18 @@ def test_our_configuration_is_that_of_the_peers(task: Task) -> None:
         assert {key: peer.settings.get(key, sizes[key]) for key in sizes} == sizes
     assert config.selfplay.full_search_probability == 1
     assert config.evaluator.num_threads == 1
-    per_item = {"positions": config.selfplay.num_simulations, "simulations": 1}
-    assert task.ours.settings["per_item"] == per_item[task.unit]
+    assert task.ours.settings["unit"] == task.unit
 
 
-def test_a_position_of_ours_is_a_whole_search() -> None:
-    overrides = [*TINY, "selfplay.num_simulations=4", "selfplay.full_search_probability=1"]
-    computed_by, play = run_ours.prepare({"overrides": overrides, "per_item": 4})
-    assert computed_by.startswith("openvino fp32")
-    num_positions = play()
-    assert num_positions == int(num_positions)
+def test_ours_counts_positions_or_simulations() -> None:
+    overrides = [*TINY, "selfplay.num_simulations=4", "selfplay.random_opening_probability=0"]
+    amounts = []
+    for unit in ("positions", "simulations"):
+        computed_by, play = run_ours.prepare({"overrides": overrides, "unit": unit})
+        assert computed_by.startswith("openvino fp32")
+        amounts.append(play())
+    num_positions, num_simulations = amounts
+    assert num_simulations == 4 * num_positions
     assert num_positions >= 5  # the shortest game of tic-tac-toe
 
 
@@ -294,7 +296,9 @@ def test_peer_that_cannot_be_installed_is_told_of_and_others_are_measured(
     words = [f"folder={tmp_path}", "seconds=0.01", "rounds=1", "peers=openspiel,mctx", "--json"]
     assert program.main(words) == 1
     captured = capsys.readouterr()
-    (task,) = json.loads(captured.out)["tasks"]
+    facts = json.loads(captured.out)
+    assert "torch" in facts["machine"]
+    (task,) = facts["tasks"]
     openspiel, mctx = task["peers"]
     assert openspiel["ratio"] > 0
     assert mctx["per_second"] is None and task["ours"]["per_second"] > 0
