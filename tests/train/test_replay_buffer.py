@@ -98,6 +98,20 @@ def test_sampling_is_uniform_over_the_window() -> None:
     assert counts.max() < 1150
 
 
+def test_observations_are_drawn_from_the_window_and_count_as_no_samples() -> None:
+    buffer = ReplayBuffer(TTT.spec, replay_config())
+    rows = numbered_rows(TTT, 0, 130)
+    bits = np.arange(130)[:, None] >> np.arange(8) & 1  # each row shows its number
+    rows.observations.reshape(130, -1)[:, :8] = bits
+    buffer.append(rows)
+    drawn = buffer.draw_observations(np.random.default_rng(0), num_rows=3000)
+    assert drawn.dtype == np.uint8
+    assert drawn.shape == (3000, *TTT.spec.observation_shape)
+    numbers = (drawn.reshape(3000, -1)[:, :8].astype(int) << np.arange(8)).sum(axis=1)
+    assert set(numbers.tolist()) == set(range(30, 130))  # the newest 100
+    assert buffer.samples_drawn == 0
+
+
 def test_before_symmetries_a_row_comes_back_as_it_went_in() -> None:
     (record,) = random_records(C4, num_games=1, seed=4)
     rows = rows_from_records(C4, [record])

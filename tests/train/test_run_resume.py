@@ -82,7 +82,7 @@ def test_the_best_network_is_found_after_a_promotion_was_lost(tmp_path: Path) ->
     assert "00000000" not in checkpoints(folder)  # it is not the best any more
     (newest / "best.safetensors").write_bytes(b"")
     result = train(folder, tiny_config(NEVER, games=30, keep_checkpoints=2), resume=True)
-    _, best = load_player_network(folder / "checkpoints" / result.best, which="best")
+    _, best, _ = load_player_network(folder / "checkpoints" / result.best, which="best")
     assert before is not None
     assert same(best, before[1].best_weights)
 

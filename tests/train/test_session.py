@@ -245,3 +245,28 @@ def test_the_default_is_an_actor_per_usable_cpu_and_more_are_said_to_share(
     assert NoActors.asked == [(3, 0), (2, ACTORS_PER_SITTING), (16, 2 * ACTORS_PER_SITTING)]
     assert "num_actors=16 on 3 usable CPUs" in caplog.text
     assert isinstance(make_pool(actor_setup(mode="inline"), sitting=0), InlinePool)
+
+
+def test_recent_positions_are_of_the_window_and_the_same_after_a_resume(tmp_path: Path) -> None:
+    config = tiny_config()
+    with open_session(config, tmp_path, resume=False) as session:
+        before = session.recent_positions()  # of random games, as there is nothing else
+        assert before.shape == (
+            config.evaluator.num_positions,
+            *session.game.spec.observation_shape,
+        )
+        np.testing.assert_array_equal(session.recent_positions(), before)
+        np.testing.assert_array_equal(session.positions, before)
+        play_and_learn(session, num_games=6)
+        recent = session.recent_positions()
+        ring = session.learner.buffer._learnt
+        window = {row.tobytes() for row in ring.take(np.arange(ring.num_rows)).observations}
+        assert {row.tobytes() for row in recent} <= window
+        assert len(np.unique(recent, axis=0)) > 1
+        np.testing.assert_array_equal(session.positions, before)  # the best network's
+        session.promote(session.learner.play_weights())
+        np.testing.assert_array_equal(session.positions, recent)
+        session.save()
+    with open_session(config, tmp_path, resume=True) as resumed:
+        np.testing.assert_array_equal(resumed.positions, recent)
+        np.testing.assert_array_equal(resumed.recent_positions(), recent)
