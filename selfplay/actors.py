@@ -13,9 +13,10 @@ from alphago.network.precision import Inference
 from alphago.search import SearchConfig
 from alphago.types import UInt8Array, Weights
 from selfplay.config import SelfPlayConfig
+from selfplay.cpus import numbered_cpu
 from selfplay.groups import play_groups, restore_groups, snapshot_groups
 from selfplay.play import PlayReport, SelfPlay
-from selfplay.resources import groups_per_actor
+from selfplay.resources import groups_per_actor, uses_gpu
 
 Result = TypeVar("Result")
 
@@ -72,6 +73,8 @@ class SelfPlayActor:
             )
             for number, (game, evaluator) in enumerate(zip(games, self._evaluators, strict=True))
         ]
+        is_shared = num_groups > 1 and uses_gpu(setup.evaluator)
+        self._cpu = numbered_cpu(actor // num_groups) if is_shared else None
 
     @property
     def bytes_per_game(self) -> float:
@@ -101,7 +104,7 @@ class SelfPlayActor:
 
     def play_until(self, is_enough: Callable[[int], bool]) -> PlayReport:
         """Plays until it is enough, see `play_groups`."""
-        return play_groups(self._groups, is_enough)
+        return play_groups(self._groups, is_enough, cpu=self._cpu)
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Runs a function here: work that a run spreads over its actors, such as a gate."""

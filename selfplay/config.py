@@ -19,7 +19,7 @@ class SelfPlayConfig:
         num_actors: actor processes, on several GPUs a multiple of their number; null for what suits
             the usable CPUs and GPUs (see `resources.py`), without a GPU one per CPU.
         groups_per_actor: groups of games in an actor, each with a thread of its own; null for one
-            on a CPU and several on a GPU. Only with one is `inline` equal bit for bit.
+            on a CPU and two on a GPU. Only with one is `inline` equal bit for bit.
         num_games: games that one group plays in lockstep; the batch of its network.
         num_simulations: simulations of a full search (AlphaGo Zero: 1600).
         fast_num_simulations: simulations of a fast search, which has no noise and gives no policy

@@ -22,6 +22,20 @@ def usable_cpus() -> int:
     return max(1, min(allowed, math.floor(min(quotas, default=allowed))))
 
 
+def numbered_cpu(number: int) -> int | None:
+    """Returns an allowed CPU, another one for each number while there are some; None off Linux."""
+    if not hasattr(os, "sched_getaffinity"):
+        return None
+    allowed = sorted(os.sched_getaffinity(0))
+    return allowed[number % len(allowed)]
+
+
+def keep_thread_on(cpu: int | None) -> None:
+    """Binds the calling thread to a CPU, unless it is None. The process's others stay free."""
+    if cpu is not None:
+        os.sched_setaffinity(0, {cpu})
+
+
 def _control_groups() -> Iterator[Path]:
     """Yields the folders of the control groups that this process is in, and of those around them.
 

@@ -1,7 +1,7 @@
 """The groups of games of one actor, each played by a thread of its own.
 
-While the network works for one group, the others search: kernels of the search and calls of the
-network release Python's lock. So a GPU is fed by few processes, each of which costs a CUDA context.
+While the network works for one group, another searches: waiting for it releases Python's lock. See
+`resources.py` for how many there are, and why those of an actor on a GPU share one CPU.
 """
 
 import threading
@@ -11,17 +11,21 @@ from functools import partial
 from typing import Any
 
 from selfplay import play
+from selfplay.cpus import keep_thread_on
 from selfplay.play import PlayReport, PlayStats, SelfPlay
 from selfplay.records import GameRecord
 
 
-def play_groups(groups: Sequence[SelfPlay], is_enough: Callable[[int], bool]) -> PlayReport:
+def play_groups(
+    groups: Sequence[SelfPlay], is_enough: Callable[[int], bool], *, cpu: int | None = None
+) -> PlayReport:
     """Plays all groups at once until it is enough; unfinished games wait for the next call.
 
     Args:
         groups: what to play. A single one is played by the calling thread.
         is_enough: asked by each group before each of its simulations, with the number of games that
             all groups together have finished in this call.
+        cpu: the CPU that the threads share; None leaves them to the system.
 
     Raises:
         Exception: what the first group that failed raised; the others have stopped.
@@ -35,7 +39,9 @@ def play_groups(groups: Sequence[SelfPlay], is_enough: Callable[[int], bool]) ->
         num_finished[group] = number
         return stopped.is_set() or is_enough(sum(num_finished))
 
-    with ThreadPoolExecutor(len(groups), thread_name_prefix="group") as threads:
+    with ThreadPoolExecutor(
+        len(groups), thread_name_prefix="group", initializer=keep_thread_on, initargs=(cpu,)
+    ) as threads:
         try:
             calls = [
                 threads.submit(group.play_until, partial(is_enough_for, number))

@@ -1,12 +1,14 @@
 """How many CPUs may be used, with made-up affinity and control groups."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from selfplay import cpus
-from selfplay.cpus import usable_cpus
+from selfplay.cpus import numbered_cpu, usable_cpus
 
 
 class Host:
@@ -131,3 +133,19 @@ def test_where_there_is_no_affinity_the_cpus_of_the_machine_count(
     assert usable_cpus() == 64
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert usable_cpus() == 1
+
+
+def test_numbers_go_round_the_allowed_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {9, 2, 5})
+    assert [numbered_cpu(number) for number in range(5)] == [2, 5, 9, 2, 5]
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert numbered_cpu(0) is None
+
+
+def test_one_cpu_of_taskset_is_one_cpu() -> None:
+    program = (
+        "import os; os.sched_setaffinity(0, {max(os.sched_getaffinity(0))});"
+        " from selfplay.cpus import usable_cpus; print(usable_cpus())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("1\n", "")

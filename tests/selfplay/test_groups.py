@@ -103,6 +103,29 @@ def test_groups_work_at_the_same_time() -> None:
     assert len(play(groups, 6).records) >= 6
 
 
+def test_groups_that_wait_for_a_gpu_share_one_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("selfplay.actors.uses_gpu", lambda evaluator: True)
+    actor = SelfPlayActor(actor_setup(groups_per_actor=2), actor=6)
+    actor.set_weights(0, network_weights())
+    seen = set()
+    for group in actor._groups:
+        watch(group, lambda: seen.add(frozenset(os.sched_getaffinity(0))))
+    allowed = sorted(os.sched_getaffinity(0))
+    actor.play(6)
+    assert seen == {frozenset([allowed[3 % len(allowed)]])}
+    assert sorted(os.sched_getaffinity(0)) == allowed  # other threads are free
+
+
+def test_groups_on_the_cpu_may_use_all_cpus() -> None:
+    actor = SelfPlayActor(actor_setup(groups_per_actor=2), actor=6)
+    actor.set_weights(0, network_weights())
+    seen = set()
+    for group in actor._groups:
+        watch(group, lambda: seen.add(frozenset(os.sched_getaffinity(0))))
+    actor.play(6)
+    assert seen == {frozenset(os.sched_getaffinity(0))}
+
+
 def test_counts_of_groups_are_added_up_and_times_are_not() -> None:
     groups = make_groups(2)
     counts = [0, 0]
