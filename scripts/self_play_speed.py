@@ -10,14 +10,15 @@ from alphago.network.evaluator import NetworkEvaluator
 from alphago.types import UInt8Array, Weights
 from scripts.gpu_watch import GpuWatch
 from scripts.network_speed import SampleNetwork, first_rows
-from selfplay.actors import ActorSetup, SelfPlayActor
+from selfplay.actors import ActorSetup, SelfPlayActor, with_groups
 from selfplay.play import PlayReport
 from selfplay.pool import RayPool
 from train.config import actor_setup
 
 TURN_S = 0.5  # of self-play and of the bare network, which take turns
 
-Arguments: TypeAlias = tuple[ActorSetup, Weights, UInt8Array, float]  # of `_actor_rate`
+# Of `_actor_rate`, but for the actor.
+Arguments: TypeAlias = tuple[ActorSetup, Weights, UInt8Array, float]
 
 
 def measure_self_play(sample: SampleNetwork, *, seconds: float) -> dict[str, object]:
@@ -78,7 +79,7 @@ def measure_actors(
         `gpu_share`, the part of the time in which the GPUs were busy (None without any), and
         `bytes_per_actor`, the largest resident memory of a process.
     """
-    setup = actor_setup(sample.config)
+    setup = with_groups(actor_setup(sample.config))
     pool = RayPool(setup, num_actors=num_actors, first_actor=0)
     arguments = (_spread_games(setup), sample.weights, sample.positions, seconds)
     try:
@@ -101,16 +102,18 @@ def measure_actors(
 
 def _total_rate(pool: RayPool, arguments: Arguments, *, num_actors: int) -> float:
     """Returns the evaluations per second of some actors, all at once."""
-    rates = pool.map(_actor_rate, [arguments] * num_actors, give_up=lambda: False)
+    num_groups = arguments[0].selfplay.groups_per_actor or 1
+    calls = [(*arguments, number * num_groups) for number in range(num_actors)]
+    rates = pool.map(_actor_rate, calls, give_up=lambda: False)
     assert rates is not None, "nobody gives up"
     return sum(rates)
 
 
 def _actor_rate(
-    setup: ActorSetup, weights: Weights, positions: UInt8Array, seconds: float
+    setup: ActorSetup, weights: Weights, positions: UInt8Array, seconds: float, number: int
 ) -> float:
     """Returns the evaluations per second of self-play in this process."""
-    actor = SelfPlayActor(setup, actor=0)
+    actor = SelfPlayActor(setup, actor=number)  # which decides on its CPU as well
     actor.set_weights(0, weights, positions)
     _play_for(actor, seconds=TURN_S)
     return _rates([_play_for(actor, seconds=seconds)])["evaluations_per_s"]
