@@ -30,7 +30,7 @@ PACKAGES = sorted(
     for path in (ROOT / name).rglob("__init__.py")
 )
 TAG = re.compile(r"[a-z]+/[a-z0-9_]+")
-PLAYER_KEYS = {"simulations", "step"}  # of the folder of a run or a checkpoint
+PLAYER_KEYS = {"precision", "simulations", "step"}  # of the folder of a run or a checkpoint
 
 
 def name_of(path: Path) -> str:
