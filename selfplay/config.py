@@ -34,6 +34,8 @@ class SelfPlayConfig:
         random_opening_plies: such a game starts with 1 to this many random moves.
         pass_guard: share of the board, 0 to 1, that must be occupied before self-play considers a
             pass; 0 for no guard. It changes priors, never what is legal (see `pass_guard.py`).
+        cache_size: positions whose evaluations a group of games keeps until its network changes,
+            so that the next search need not ask for them again; 0 for none. Games stay the same.
         games_per_call: finished games after which an actor hands its records over.
         max_in_flight: calls an actor may have open, the bound on records nobody has fetched yet.
         max_restarts: dead actors replaced in one run before it ends.
@@ -55,6 +57,7 @@ class SelfPlayConfig:
     random_opening_probability: float
     random_opening_plies: int
     pass_guard: float
+    cache_size: int
     games_per_call: int
     max_in_flight: int
     max_restarts: int
@@ -70,7 +73,7 @@ class SelfPlayConfig:
         for name in ("num_simulations", "fast_num_simulations"):
             value = getattr(self, name)
             check_count(f"selfplay.{name}", value, at_least=1, at_most=MAX_SIMULATIONS)
-        for name in ("temperature_moves", "max_restarts"):
+        for name in ("temperature_moves", "max_restarts", "cache_size"):
             check_count(f"selfplay.{name}", getattr(self, name), at_least=0)
         limit = self.silence_limit_minutes
         is_limit = 0 < limit < math.inf

@@ -2,11 +2,12 @@
 
 from typing import Protocol
 
+from alphago.search.evaluation_cache import ObservationEvaluator
 from alphago.types import Evaluator, UInt8Array, Weights
 
 
-class TrainableEvaluator(Evaluator, Protocol):
-    """An evaluator whose weights can be replaced."""
+class TrainableEvaluator(Evaluator, ObservationEvaluator, Protocol):
+    """A network whose weights can be replaced."""
 
     def load_weights(self, weights: Weights, positions: UInt8Array | None = None) -> None:
         """Uses these weights from the next evaluation on.

@@ -64,6 +64,7 @@ def merge_reports(reports: Sequence[PlayReport]) -> PlayReport:
             num_positions=sum(each.num_positions for each in stats),
             num_simulations=sum(each.num_simulations for each in stats),
             num_evaluations=sum(each.num_evaluations for each in stats),
+            num_cached=sum(each.num_cached for each in stats),
             num_leaves=sum(each.num_leaves for each in stats),
         ),
     )

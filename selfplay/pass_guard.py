@@ -7,8 +7,7 @@ board, and learns little from them.
 import numpy as np
 
 from alphago.games.game import Game
-from alphago.types import EMPTY, Evaluation, States, UInt8Array, Weights
-from selfplay.evaluators import TrainableEvaluator
+from alphago.types import EMPTY, Evaluation, Evaluator, States
 
 _LOGIT_GAP = np.float32(10.0)  # of a guarded pass below the lowest logit: a prior of nearly 0
 
@@ -16,7 +15,7 @@ _LOGIT_GAP = np.float32(10.0)  # of a guarded pass below the lowest logit: a pri
 class PassGuard:
     """An evaluator that gives a pass no prior while too many cells are empty."""
 
-    def __init__(self, game: Game, evaluator: TrainableEvaluator, *, occupied_share: float) -> None:
+    def __init__(self, game: Game, evaluator: Evaluator, *, occupied_share: float) -> None:
         """Wraps an evaluator.
 
         Args:
@@ -28,10 +27,6 @@ class PassGuard:
         self._game = game
         self._evaluator = evaluator
         self._occupied_share = occupied_share
-
-    def load_weights(self, weights: Weights, positions: UInt8Array | None = None) -> None:
-        """Uses these weights from the next evaluation on, see `TrainableEvaluator`."""
-        self._evaluator.load_weights(weights, positions)
 
     def evaluate(self, states: States) -> Evaluation:
         """Evaluates a batch, see `Evaluator`."""

@@ -16,8 +16,9 @@ from alphago.games.game import Game
 from alphago.games.notation import replay
 from alphago.games.random_play import random_actions
 from alphago.search import BatchSearch, SearchConfig, choose_actions, dirichlet_noise, visit_probs
+from alphago.search.evaluation_cache import EvaluationCache
 from alphago.search.tree import state_bytes
-from alphago.types import FloatArray, SearchResult, States, UInt8Array, Weights
+from alphago.types import Evaluator, FloatArray, SearchResult, States, UInt8Array, Weights
 from selfplay.config import SelfPlayConfig
 from selfplay.evaluators import TrainableEvaluator
 from selfplay.pass_guard import PassGuard
@@ -31,8 +32,9 @@ class PlayStats(NamedTuple):
     seconds_evaluating: float  # of them spent waiting for evaluations
     num_positions: int  # moves made after a search
     num_simulations: int
-    num_evaluations: int  # rows of the batches that were evaluated
-    num_leaves: int  # those of them that a simulation asked for; the others filled the batch
+    num_evaluations: int  # rows sent to the network
+    num_cached: int  # rows that the cache answered
+    num_leaves: int  # rows of both kinds that a simulation asked for; the others filled the batch
 
 
 class PlayReport(NamedTuple):
@@ -108,9 +110,8 @@ class SelfPlay:
             actor: number of this actor; (seed, actor, game index) names the stream of each game.
         """
         self._game = game
-        if config.pass_guard > 0:
-            evaluator = PassGuard(game, evaluator, occupied_share=config.pass_guard)
-        self._evaluator = evaluator
+        self._network = evaluator
+        self._cache = EvaluationCache(game, evaluator, num_entries=config.cache_size)
         self._search_config = search_config
         self._config = config
         self._seed = seed
@@ -121,7 +122,7 @@ class SelfPlay:
         self._num_positions = 0
         self._search = BatchSearch(
             game,
-            evaluator,
+            self._make_evaluator(),
             search_config,
             num_rows=config.num_games,
             max_simulations=max(config.num_simulations, config.fast_num_simulations),
@@ -134,14 +135,21 @@ class SelfPlay:
 
     @property
     def bytes_per_game(self) -> float:
-        """The memory of the search of one game."""
-        return self._search.num_bytes / self._config.num_games
+        """The memory of the search of one game, its share of the cache included."""
+        return (self._search.num_bytes + self._cache.num_bytes) / self._config.num_games
+
+    def _make_evaluator(self) -> Evaluator:
+        """Returns the network as the search asks it: behind the cache and the pass guard."""
+        evaluator: Evaluator = self._cache if self._config.cache_size > 0 else self._network
+        if self._config.pass_guard == 0:
+            return evaluator
+        return PassGuard(self._game, evaluator, occupied_share=self._config.pass_guard)
 
     def set_weights(
         self, version: int, weights: Weights, positions: UInt8Array | None = None
     ) -> None:
         """Plays on with another network; searches that it did not begin start afresh."""
-        self._evaluator.load_weights(weights, positions)
+        self._network.load_weights(weights, positions)
         self._version = version
         self._searches_are_stale = True
 
@@ -173,7 +181,9 @@ class SelfPlay:
             seconds_evaluating=self._search.seconds_evaluating,
             num_positions=self._num_positions,
             num_simulations=self._num_simulations,
-            num_evaluations=self._search.num_batches * self._config.num_games,
+            num_evaluations=self._search.num_batches * self._config.num_games
+            - self._cache.num_hits,
+            num_cached=self._cache.num_hits,
             num_leaves=self._search.num_leaves,
         )
 
@@ -225,6 +235,9 @@ class SelfPlay:
         rows = np.arange(self._config.num_games)
         self._games += [self._begin_game(int(row)) for row in rows[len(self._games) :]]
         if self._searches_are_stale:
+            # What other searches found is forgotten as well: a run that goes on from a checkpoint
+            # does not know it either, and the two shall be equal.
+            self._cache.clear()
             self._start_searches(rows)
             self._searches_are_stale = False
 

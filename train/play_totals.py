@@ -19,6 +19,7 @@ class PlayTotals:
         self._num_positions = 0
         self._num_simulations = 0
         self._num_evaluations = 0
+        self._num_cached = 0
         self._num_leaves = 0
 
     def add(self, reports: Sequence[PlayReport]) -> None:
@@ -30,6 +31,7 @@ class PlayTotals:
             self._num_positions += report.stats.num_positions
             self._num_simulations += report.stats.num_simulations
             self._num_evaluations += report.stats.num_evaluations
+            self._num_cached += report.stats.num_cached
             self._num_leaves += report.stats.num_leaves
 
     @property
@@ -51,6 +53,7 @@ class PlayTotals:
         """Returns what the games were like; nothing where none finished."""
         if not self.records:
             return {}
+        num_rows = max(self._num_evaluations + self._num_cached, 1)
         results = np.array([record.returns[0] for record in self.records])
         return {
             "selfplay/game_length": float(
@@ -59,5 +62,6 @@ class PlayTotals:
             "selfplay/draws": float(np.mean(results == 0)),
             "selfplay/truncated": float(np.mean([record.truncated for record in self.records])),
             "selfplay/first_player_score": float(np.mean((results + 1) / 2)),
-            "selfplay/batch_fill": self._num_leaves / max(self._num_evaluations, 1),
+            "selfplay/batch_fill": self._num_leaves / num_rows,
+            "selfplay/cache_hits": self._num_cached / num_rows,
         }

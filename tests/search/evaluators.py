@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from alphago.games.game import Game
-from alphago.types import Evaluation, Evaluator, States
+from alphago.types import Evaluation, Evaluator, States, UInt8Array
 
 _WORDS = 32  # 16-bit words of a hash: logits from the front, the value from the last
 
@@ -62,6 +62,25 @@ class HashEvaluator:
             logits[row] = self.spread * (2.0 * numbers[: self.num_actions] - 1.0)
             values[row] = value
         return Evaluation(logits, values)
+
+
+class ObservedNetwork(HashEvaluator):
+    """Like a network, it knows nothing of a state but its observation; remembers its batches."""
+
+    def __init__(self, game: Game, spread: float) -> None:
+        """Keeps the game, which observes."""
+        super().__init__(game, spread)
+        self.game = game
+        self.batches: list[UInt8Array] = []
+
+    def evaluate(self, states: States) -> Evaluation:
+        """Observes and hashes each row."""
+        return self.evaluate_observations(self.game.observe(states))
+
+    def evaluate_observations(self, observations: UInt8Array) -> Evaluation:
+        """Hashes each row."""
+        self.batches.append(observations.copy())
+        return super().evaluate(observations)
 
 
 class CoarseEvaluator:

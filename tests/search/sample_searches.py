@@ -10,7 +10,9 @@ import numba
 import numpy as np
 
 from alphago.search import BatchSearch, run_search
+from alphago.search.evaluation_cache import EvaluationCache
 from alphago.types import SearchResult
+from tests.search.evaluators import ObservedNetwork
 from tests.search.positions import (
     GAME_NAMES,
     evaluator_of_kind,
@@ -50,7 +52,11 @@ def sample_hashes() -> dict[str, str]:
                 search.run_simulation()
             run_to_end(search, list(range(5)), max_calls=2)
             mixed = search.result(np.arange(5))
-            for part, result in (("plain", plain), ("noisy", noisy), ("mixed", mixed)):
+            network = ObservedNetwork(game, spread=1.0)
+            cache = EvaluationCache(game, network, num_entries=7)
+            cached = run_search(game, cache, states, search_config(), num_simulations=20)
+            parts = {"plain": plain, "noisy": noisy, "mixed": mixed, "cached": cached}
+            for part, result in parts.items():
                 hashes[f"{name} {kind} {part}"] = result_hash(result)
     return hashes
 

@@ -8,14 +8,14 @@ from alphago.games import Game, make_game
 from alphago.types import UInt8Array, Weights
 from selfplay.play import SelfPlay
 from selfplay.records import GameRecord
-from tests.search.evaluators import HashEvaluator
+from tests.search.evaluators import ObservedNetwork
 from tests.train.tiny import SEARCH, selfplay_config
 
 TTT = make_game("tic_tac_toe")
 CONNECT_FOUR = make_game("connect_four")
 
 
-class FakeNetwork(HashEvaluator):
+class FakeNetwork(ObservedNetwork):
     """Pseudo-random answers; its weights decide how far the priors lie apart."""
 
     def load_weights(self, weights: Weights, positions: UInt8Array | None = None) -> None:

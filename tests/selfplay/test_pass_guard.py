@@ -7,7 +7,6 @@ from alphago.games import make_game
 from alphago.games.notation import replay
 from alphago.search import run_search
 from selfplay.pass_guard import PassGuard
-from tests.search.evaluators import UniformEvaluator
 from tests.search.positions import search_config
 from tests.selfplay.fake_network import FakeNetwork, make_selfplay
 
@@ -70,10 +69,3 @@ def test_guarded_self_play_fills_the_board_first() -> None:
                     stones_at_pass.append(int((board != -1).sum()))
         assert min(stones_at_pass) >= fewest
         assert (min(stones_at_pass) < 4) == (guard == 0.0)
-
-
-def test_the_network_learns_through_the_guard() -> None:
-    network = FakeNetwork(GO, spread=0.0)
-    PassGuard(GO, network, occupied_share=0.5).load_weights({"spread": np.array(2.0)})
-    assert network.spread == 2.0
-    assert UniformEvaluator(GO).evaluate(GO.initial_states(1)).value[0] == 0

@@ -11,7 +11,8 @@ from alphago.search import BatchSearch
 from selfplay import play as module
 from selfplay.records import GameRecord, check_record
 from tests.reference.forced_pass_game import ForcedPassGame
-from tests.selfplay.fake_network import CONNECT_FOUR, TTT, make_selfplay
+from tests.reference.game_records import assert_same_record
+from tests.selfplay.fake_network import CONNECT_FOUR, TTT, make_selfplay, weights
 from tests.train.tiny import tiny_config
 from train.replay_buffer import ReplayBuffer
 from train.targets import rows_from_records
@@ -244,5 +245,28 @@ def test_numbers_of_a_call_add_up(watched: type[WatchedSearch]) -> None:
     assert sum(s.num_simulations for s in stats) == sum(int(v.sum()) for v, _ in watched.results)
     for each in stats:
         assert each.seconds > 0
-        assert 0 < each.num_leaves <= each.num_evaluations
-        assert each.num_evaluations % 4 == 0
+        assert each.num_positions > 0
+        assert 0 < each.seconds_evaluating < each.seconds
+        num_rows = each.num_evaluations + each.num_cached
+        assert 0 < each.num_leaves <= num_rows
+        assert num_rows % 4 == 0
+    assert sum(each.num_positions for each in stats) == len(watched.results)
+
+
+@pytest.mark.parametrize("cache_size", [1, 37, 5000])
+def test_the_cache_changes_no_game_and_spares_the_network(cache_size: int) -> None:
+    plain = make_selfplay(cache_size=0, num_simulations=20)
+    cached = make_selfplay(cache_size=cache_size, num_simulations=20)
+    num_rows = 0
+    for spread in (1.0, 0.2):  # another network: what the first has said is forgotten
+        for selfplay in (plain, cached):
+            selfplay.set_weights(4, weights(spread))
+        expected, report = plain.play(6), cached.play(6)
+        for one, other in zip(report.records, expected.records, strict=True):
+            assert_same_record(one, other)
+        stats = report.stats
+        assert expected.stats.num_cached == 0
+        assert stats.num_evaluations + stats.num_cached == expected.stats.num_evaluations
+        assert stats.num_cached > 0
+        num_rows += stats.num_evaluations
+        assert sum(map(len, cached._network.batches)) == num_rows

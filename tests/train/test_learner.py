@@ -129,7 +129,8 @@ def test_totals_of_an_iteration_by_hand() -> None:
         seconds_evaluating=2.4,
         num_positions=15,
         num_simulations=60,
-        num_evaluations=80,
+        num_evaluations=60,
+        num_cached=20,
         num_leaves=60,
     )
     totals.add([PlayReport(records[:1], stats), PlayReport(records[1:], stats)])
@@ -137,7 +138,7 @@ def test_totals_of_an_iteration_by_hand() -> None:
     # Two actors played three seconds each, side by side.
     rates, num_moves = totals.rates(2), sum(len(r.actions) for r in records)
     assert rates["selfplay/positions_per_s"] == pytest.approx(30 / 3)
-    assert rates["selfplay/evaluations_per_s"] == pytest.approx(160 / 3)
+    assert rates["selfplay/evaluations_per_s"] == pytest.approx(120 / 3)
     assert rates["selfplay/simulations_per_s"] == pytest.approx(120 / 3)
     assert rates["selfplay/evaluation_share"] == pytest.approx(0.8)
     assert totals.game_facts() == {
@@ -146,4 +147,5 @@ def test_totals_of_an_iteration_by_hand() -> None:
         "selfplay/truncated": 0.25,
         "selfplay/first_player_score": (1 + 0.5 + 0 + 1) / 4,
         "selfplay/batch_fill": 0.75,
+        "selfplay/cache_hits": 0.25,
     }

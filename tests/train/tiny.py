@@ -66,6 +66,7 @@ def selfplay_config(**changes: object) -> SelfPlayConfig:
         "random_opening_probability": 0.3,
         "random_opening_plies": 2,
         "pass_guard": 0.0,
+        "cache_size": 50,  # small, so that entries are replaced
         "games_per_call": 2,
         "max_in_flight": 2,
         "max_restarts": 2,
@@ -209,7 +210,7 @@ def log_lines(folder: Path, kind: str | None = None) -> list[dict[str, Any]]:
 
 
 # What two equal runs may differ in: the clock, and memory.
-CLOCK_TAGS = ("time", "memory/", "suite/minutes", "_per_s")
+CLOCK_TAGS = ("time", "evaluation_share", "memory/", "suite/minutes", "_per_s")
 
 
 def timeless(event: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,6 +231,9 @@ def assert_same_runs(one: Path, other: Path) -> None:
         assert ours.keys() == theirs.keys()
         for key, array in ours.items():
             np.testing.assert_array_equal(array, theirs[key], err_msg=f"{name} {key}")
+    assert first[1].positions is not None
+    assert second[1].positions is not None
+    np.testing.assert_array_equal(first[1].positions, second[1].positions)
     for checkpoint in (first[1], second[1]):
         for clock in ("seconds", "last_suite_seconds"):
             checkpoint.state["counters"].pop(clock)

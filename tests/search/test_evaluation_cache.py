@@ -1,0 +1,97 @@
+"""`EvaluationCache`: the network's own answers, asked for once."""
+
+import numpy as np
+import pytest
+
+from alphago.games.game import Game
+from alphago.search.evaluation_cache import NO_KEY, EvaluationCache, observation_key
+from alphago.types import Evaluation, States
+from tests.search.evaluators import ObservedNetwork
+from tests.search.positions import GAME_NAMES, game_named, random_states, state_after
+
+
+def make_cache(game: Game, num_entries: int = 1000) -> tuple[EvaluationCache, ObservedNetwork]:
+    network = ObservedNetwork(game, spread=1.0)
+    return EvaluationCache(game, network, num_entries=num_entries), network
+
+
+def assert_same_answers(answer: Evaluation, game: Game, states: States) -> None:
+    expected = ObservedNetwork(game, spread=1.0).evaluate(states)
+    for ours, theirs in zip(answer, expected, strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("num_entries", [1, 3, 16, 1000])
+@pytest.mark.parametrize("game_name", GAME_NAMES)
+def test_answers_are_the_networks_whatever_is_known(game_name: str, num_entries: int) -> None:
+    """Also where most positions fight for the few entries."""
+    game = game_named(game_name)
+    rng = np.random.default_rng(70)
+    cache, network = make_cache(game, num_entries)
+    states = random_states(game, rng, num_states=60)
+    for _ in range(30):
+        batch = states[rng.integers(0, 60, size=rng.integers(1, 12))]
+        assert_same_answers(cache.evaluate(batch), game, batch)
+    assert cache.num_hits > 0
+    assert cache.num_misses == sum(map(len, network.batches))
+
+
+def test_only_what_is_not_known_is_asked_for() -> None:
+    game = game_named("tic_tac_toe")
+    cache, network = make_cache(game)
+    one, two, three = (state_after(game, actions) for actions in ([], [4], [4, 0]))
+    cache.evaluate(np.concatenate([one, two]))
+    cache.evaluate(np.concatenate([two, three, one, three]))
+    cache.evaluate(np.concatenate([three, two, one]))
+    assert [len(batch) for batch in network.batches] == [2, 2]  # one batch may ask twice for three
+    np.testing.assert_array_equal(network.batches[1][0], game.observe(three)[0])
+    assert (cache.num_hits, cache.num_misses) == (5, 4)
+
+
+def test_positions_that_look_alike_are_one() -> None:
+    """The same stones by another order of moves; the moves themselves no network sees."""
+    game = game_named("tic_tac_toe")
+    cache, network = make_cache(game)
+    cache.evaluate(state_after(game, [0, 4, 8]))
+    cache.evaluate(state_after(game, [8, 4, 0]))
+    assert len(network.batches) == 1
+
+
+def test_a_cleared_cache_knows_nothing() -> None:
+    game = game_named("connect_four")
+    cache, network = make_cache(game)
+    states = random_states(game, np.random.default_rng(71), num_states=10)
+    cache.evaluate(states)
+    network.spread = 0.5  # another network
+    cache.clear()
+    expected = ObservedNetwork(game, spread=0.5).evaluate(states)
+    np.testing.assert_array_equal(cache.evaluate(states).prior_logits, expected.prior_logits)
+
+
+def test_answers_in_hand_do_not_change() -> None:
+    """The arrays are the caller's own: the pass guard, for one, may write to them."""
+    game = game_named("connect_four")
+    cache, _ = make_cache(game)
+    states = random_states(game, np.random.default_rng(72), num_states=10)
+    first = cache.evaluate(states)
+    first.prior_logits[:] = 9.0
+    assert_same_answers(cache.evaluate(states), game, states)
+
+
+def test_memory_is_bounded() -> None:
+    """A key, a value and seven logits per entry, however many positions come."""
+    game = game_named("connect_four")
+    cache, _ = make_cache(game, 100)
+    assert cache.num_bytes == 100 * (8 + 4 + 7 * 4)
+    cache.evaluate(random_states(game, np.random.default_rng(73), num_states=300))
+    assert cache.num_bytes == 100 * (8 + 4 + 7 * 4)
+
+
+def test_keys_by_hand() -> None:
+    """The exclusive or of the keys of the cells that are 1; an empty observation has one, too."""
+    cell_keys = np.array([1, 6, 12], np.uint64)
+    cells = np.array([[0, 1, 1], [1, 0, 0], [0, 0, 0]], np.uint8)
+    keys = [int(observation_key(row, cell_keys)) for row in cells]
+    assert keys == [6 ^ 12, 1, 1]
+    assert int(NO_KEY) not in keys
