@@ -95,6 +95,7 @@ def test_what_a_run_writes_can_be_played(tmp_path):
         step=700,
         weights=favourite(7),
         best_weights=favourite(6),
+        positions=np.ones((3, *GAME.spec.observation_shape), np.uint8),
         trainer_tensors={"momentum": np.zeros(1, np.float32)},
         state={},
         config_text=CONFIG,
