@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from alphago.errors import EvaluationError
-from alphago.network import cuda_backend
+from alphago.network import cuda_backend, inference
 from alphago.network.cuda_backend import PaddedBackend, make_cuda_backend
 from alphago.network.freezing import freeze
+from alphago.network.inference import InferencePlan, build_backend
+from alphago.network.precision import PrecisionError
 from alphago.network.torch_backend import Target, TorchBackend, exact_convolutions
 from tests.network.fake_game import make_config, make_spec, make_trained, random_observations
 
@@ -101,6 +103,21 @@ def test_convolutions_in_float32_do_without_tf32_on_a_gpu():
         assert not torch.backends.cudnn.allow_tf32
         assert torch.backends.cudnn.enabled
     assert torch.backends.cudnn.allow_tf32 == before
+
+
+def test_torch_on_a_gpu_is_this_backend(monkeypatch):
+    targets = []
+    monkeypatch.setattr(
+        inference, "make_cuda_backend", lambda graph, target: targets.append(target)
+    )
+    monkeypatch.setattr(inference, "TorchBackend", lambda graph, target: None)  # the reference
+    monkeypatch.setattr(inference, "native_precision", lambda device: "bf16")
+    device = torch.device("cuda")
+    for precision in ("bf16", "fp32"):
+        plan = InferencePlan(device, "torch", precision, PrecisionError(1.0, 1.0), num_threads=1)
+        found = build_backend(GRAPH, plan, None)[1]
+        assert (found.backend, found.precision) == ("torch", precision)
+    assert targets == [Target(device, torch.bfloat16), Target(device, torch.float32)]
 
 
 @needs_gpu
