@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from alphago.errors import ConfigError
@@ -95,27 +96,31 @@ def build_backend(
             is calibrated on them. None leaves out the comparison, and int8 with it.
 
     Returns:
-        The backend, and what was found. A network that is not finite gets the one of torch, which
-        passes nan on: OpenVINO's ReLU makes 0 of it, and nobody would see that it is broken.
+        The backend, and what was found. It is the one of torch in float32 where nothing else is
+        close enough, and for a network whose weights or answers are not finite: OpenVINO's ReLU
+        makes 0 of nan, and nobody would see that such a network is broken.
     """
     reference = TorchBackend(graph, Target(plan.device, torch.float32))
+    not_measured = Inference("torch", "fp32", error=None, refused={})
     if not graph.is_finite:
-        return reference, Inference("torch", "fp32", error=None, refused={})
+        return reference, not_measured
     precisions = _precisions_from(plan.precision, plan.device)
     if positions is None:
         precision = next(each for each in precisions if each != "int8")
         backend = _make_backend(graph, plan, precision, None)
         return backend, Inference(plan.backend, precision, error=None, refused={})
     expected = reference.evaluate(positions)
+    if not all(np.isfinite(answer).all() for answer in expected):
+        return reference, not_measured
     refused: dict[str, PrecisionError] = {}
     for precision in precisions:
         ranges = measure_ranges(graph, reference, positions) if precision == "int8" else None
         backend = _make_backend(graph, plan, precision, ranges)
         error = measure_error(expected, backend.evaluate(positions))
-        if error.is_within(plan.limit) or precision == "fp32":
-            break
+        if error.is_within(plan.limit):
+            return backend, Inference(plan.backend, precision, error, refused)
         refused[precision] = error
-    return backend, Inference(plan.backend, precision, error, refused)
+    return reference, Inference("torch", "fp32", PrecisionError(0.0, 0.0), refused)
 
 
 def _precisions_from(fastest: str, device: torch.device) -> list[str]:

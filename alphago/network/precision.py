@@ -54,7 +54,8 @@ class Inference(NamedTuple):
         backend: "torch" or "openvino".
         precision: "int8", "bf16" or "fp32".
         error: that of this precision; None where there were no positions to measure it on.
-        refused: errors of the faster precisions that were too far off.
+        refused: errors of the precisions that were too far off; with fp32 among them, the backend
+            that was planned is not used at all.
     """
 
     backend: str

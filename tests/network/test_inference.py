@@ -11,6 +11,7 @@ from torch.nn import functional
 from alphago.errors import ConfigError
 from alphago.network import NetworkEvaluator, inference, load_weights, make_network, weights_of
 from alphago.network.freezing import freeze
+from alphago.network.graph import VALUE
 from alphago.network.inference import (
     InferencePlan,
     build_backend,
@@ -237,18 +238,57 @@ def test_limits_of_zero_lead_to_fp32(limits):
     plan = make_plan(limit=PrecisionError(*limits))
     backend, found = build_backend(graph, plan, positions())
     assert found.precision == "fp32"
-    assert list(found.refused) == (["int8", "bf16"] if NATIVE == "bf16" else ["int8"])
+    assert [each for each in found.refused if each != "fp32"] == (
+        ["int8", "bf16"] if NATIVE == "bf16" else ["int8"]
+    )
     assert found.error.value_error < 1e-6
     np.testing.assert_allclose(
         backend.evaluate(positions()).value, evaluate(graph, positions()).value, rtol=0, atol=1e-5
     )
 
 
+def test_exact_answers_are_those_of_torch():
+    """OpenVINO in fp32 rounds in other places."""
+    plan = make_plan(precision="fp32", limit=PrecisionError(0.0, 0.0))
+    _, found = build_backend(make_graph(), plan, positions())
+    assert found[:3] == ("torch", "fp32", (0, 0))
+    assert 0 < found.refused["fp32"].value_error < 1e-6
+
+
+def test_fp32_is_enough_where_the_limits_allow_rounding_alone():
+    plan = make_plan(limit=PrecisionError(1e-6, 1e-5))
+    _, found = build_backend(make_graph(), plan, positions())
+    assert found[:2] == ("openvino", "fp32")
+    assert found.error.is_within(plan.limit)
+    assert "fp32" not in found.refused
+
+
 def test_a_precision_that_the_processor_lacks_is_no_step_between(monkeypatch):
     set_processor(monkeypatch)
     plan = make_plan(limit=PrecisionError(0.0, 0.0))
     _, found = build_backend(make_graph(), plan, positions())
-    assert (found.precision, list(found.refused)) == ("fp32", ["int8"])
+    assert (found.precision, list(found.refused)) == ("fp32", ["int8", "fp32"])
+
+
+def test_a_backend_that_is_wrong_in_fp32_too_is_not_used(monkeypatch):
+    def negated(graph, plan, precision, ranges):
+        other = [
+            each._replace(weight=-each.weight) if each.output == VALUE else each
+            for each in graph.operations
+        ]
+        return make_backend(graph._replace(operations=other), plan, precision, ranges)
+
+    make_backend = inference._make_backend
+    monkeypatch.setattr(inference, "_make_backend", negated)
+    evaluator = make_evaluator()
+    evaluator.load_weights(learnt(), positions())
+    assert evaluator.inference[:2] == ("torch", "fp32")
+    assert "; fp32 refused: policy KL" in str(evaluator.inference)
+    answer, expected = (
+        evaluator.evaluate_observations(positions()),
+        evaluate(make_graph(), positions()),
+    )
+    np.testing.assert_allclose(answer.value, expected.value, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -265,6 +305,17 @@ def test_a_network_that_is_not_finite_does_not_hide_it(name, bad, observations):
         assert np.isnan(evaluator.evaluate_observations(positions(8)).value).all()
     evaluator.load_weights(learnt(), positions())
     assert evaluator.inference.precision == "int8"
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
+def test_finite_weights_whose_answers_are_not_do_not_hide_it(precision):
+    weights = {key: array.copy() for key, array in learnt().items()}
+    for name in ("stem.weight", "blocks.0.conv1.weight"):
+        weights[name] *= np.float32(1e30)
+    evaluator = make_evaluator(precision=precision)
+    evaluator.load_weights(weights, positions())
+    assert evaluator.inference == Inference("torch", "fp32", error=None, refused={})
+    assert not np.isfinite(evaluator.evaluate_observations(positions()).value).all()
 
 
 def test_equal_weights_and_positions_give_equal_int8_answers():
