@@ -184,7 +184,7 @@ class Reporter:
             return
         shown = self._inference
         self._inference = inference
-        if shown is None or inference.refused or inference.precision != shown.precision:
+        if shown is None or inference.refused or inference[:2] != shown[:2]:
             version = self._session.counters.version
             self.message(f"inference of network {version}: {inference}")
 

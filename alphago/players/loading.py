@@ -5,6 +5,7 @@ one whose network was best. A checkpoint holds `weights.safetensors`, the networ
 `best.safetensors`, the best one at that time; both play.
 """
 
+import logging
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from alphago.games import make_game
 from alphago.games.game import Game, GameSpec
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
 from alphago.network.network import NetworkConfig
+from alphago.network.precision import Inference
 from alphago.network.weights import NetworkInfo, load_player_network
 from alphago.players.network_player import NetworkPlayer, as_seen
 from alphago.search.search import SearchConfig
@@ -32,6 +34,8 @@ _EARLIER_EVALUATOR: dict[str, Any] = {
 }
 
 _MOST_POSITIONS = 64  # to check precision on; a large network on a CPU takes its time for each
+
+logger = logging.getLogger(__name__)
 
 Step = int | str | None  # an optimiser step, "best", "latest", or None for whatever suits
 
@@ -105,6 +109,7 @@ def load_network_player(
         seen_game, found.info.network, replace(settings.evaluator, precision=precision)
     )
     evaluator.load_weights(found.weights, positions)
+    _warn_of_refusal(precision, evaluator.inference, name=name)
     return NetworkPlayer(
         game,
         evaluator,
@@ -113,6 +118,12 @@ def load_network_player(
         name=name,
         seed=seed,
     )
+
+
+def _warn_of_refusal(precision: str, inference: Inference, *, name: str) -> None:
+    """Says so where a network does not play in the precision that was asked for."""
+    if precision not in ("auto", inference.precision):
+        logger.warning("%s: precision: got %s, plays with %s", name, precision, inference)
 
 
 def _positions_for(game: Game, found: FoundNetwork) -> UInt8Array | None:
