@@ -165,6 +165,11 @@ def _loop_rows(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
         ),
         ("  simulations", f"{play['simulations_per_s']:,.0f}", ""),
         ("  positions (moves made)", f"{play['positions_per_s']:,.1f}", ""),
+        (
+            f"  with the evaluation cache, which answers {play['cached']['hits']:.0%} of the rows",
+            f"{play['cached']['positions_per_s']:,.1f}",
+            f"{play['cached']['positions_per_s'] / play['positions_per_s']:.2f}",
+        ),
         ("  games finished", f"{play['games_per_s']:,.2f}", ""),
         (
             "trainer, samples, ratio to a bare loop",

@@ -15,6 +15,7 @@ from selfplay.play import PlayReport
 from selfplay.pool import RayPool
 from train.config import actor_setup
 
+WARM_MOVES = 3  # of every game, before the evaluation cache is measured
 TURN_S = 0.5  # of self-play and of the bare network, which take turns
 
 # Of `_actor_rate`, but for the actor.
@@ -34,9 +35,11 @@ def measure_self_play(sample: SampleNetwork, *, seconds: float) -> dict[str, obj
         second over the first; `simulations_per_s`, `positions_per_s` (moves made) and
         `games_per_s` (finished, none in a short measurement of long games); `network_share`, of
         the time; `batch_fill`, the share of rows that a simulation asked for; and `bytes_per_game`,
-        what its search takes.
+        what its search takes. All that without the evaluation cache, which would leave the network
+        fewer rows to compare; `cached`, with it: `positions_per_s`, and `hits`, the share of rows
+        that it answered.
     """
-    setup = _spread_games(actor_setup(sample.config))
+    setup = _without_cache(_spread_games(actor_setup(sample.config)))
     actor = SelfPlayActor(setup, actor=0)
     inference = actor.set_weights(0, sample.weights, sample.positions)
     evaluator = NetworkEvaluator(sample.game, setup.network, setup.evaluator)
@@ -54,13 +57,34 @@ def measure_self_play(sample: SampleNetwork, *, seconds: float) -> dict[str, obj
         reports.append(_play_for(actor, seconds=TURN_S))
     rates = _rates(reports)
     network_rate = num_evaluations / network_s
+    bytes_per_game = actor.bytes_per_game
+    del actor  # before the next one takes as much memory
     return {
         "backend": inference.backend,
         "precision": inference.precision,
         "network_evaluations_per_s": network_rate,
         "ratio_to_network": rates["evaluations_per_s"] / network_rate,
         **rates,
-        "bytes_per_game": actor.bytes_per_game,
+        "bytes_per_game": bytes_per_game,
+        "cached": _measure_cached(sample, seconds=seconds),
+    }
+
+
+def _measure_cached(sample: SampleNetwork, *, seconds: float) -> dict[str, float]:
+    """Returns what the configured evaluation cache makes of self-play.
+
+    What it spares are positions that a search before has seen, hence a few moves are made first.
+    """
+    setup = _spread_games(actor_setup(sample.config))
+    actor = SelfPlayActor(setup, actor=0)
+    actor.set_weights(0, sample.weights, sample.positions)
+    num_positions, deadline = 0, time.perf_counter() + seconds
+    while num_positions < WARM_MOVES * setup.selfplay.num_games and time.perf_counter() < deadline:
+        num_positions += _play_for(actor, seconds=TURN_S).stats.num_positions
+    stats = _play_for(actor, seconds=seconds).stats
+    return {
+        "positions_per_s": stats.num_positions / stats.seconds,
+        "hits": stats.num_cached / max(1, stats.num_evaluations + stats.num_cached),
     }
 
 
@@ -81,7 +105,12 @@ def measure_actors(
     """
     setup = with_groups(actor_setup(sample.config))
     pool = RayPool(setup, num_actors=num_actors, first_actor=0)
-    arguments = (_spread_games(setup), sample.weights, sample.positions, seconds)
+    arguments = (
+        _without_cache(_spread_games(setup)),
+        sample.weights,
+        sample.positions,
+        seconds,
+    )
     try:
         _total_rate(pool, (*arguments[:3], 0.0), num_actors=num_actors)  # all are warm now
         one = _total_rate(pool, arguments, num_actors=1)
@@ -133,6 +162,10 @@ def _spread_games(setup: ActorSetup) -> ActorSetup:
             random_opening_plies=max(1, height * width // 2),
         ),
     )
+
+
+def _without_cache(setup: ActorSetup) -> ActorSetup:
+    return replace(setup, selfplay=replace(setup.selfplay, cache_size=0))
 
 
 def _play_for(actor: SelfPlayActor, *, seconds: float) -> PlayReport:

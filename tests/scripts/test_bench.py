@@ -31,6 +31,8 @@ def test_bench_reports_rates_and_their_ratios(capsys: pytest.CaptureFixture[str]
     assert 0 < play["network_share"] < 1
     assert 0 < play["batch_fill"] <= 1
     assert play["bytes_per_game"] > 0
+    assert play["cached"]["positions_per_s"] > 0
+    assert 0 < play["cached"]["hits"] < 1
     trainer = result["trainer"]
     assert trainer["ratio"] == pytest.approx(
         trainer["samples_per_s"] / trainer["bare_samples_per_s"]

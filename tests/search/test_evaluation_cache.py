@@ -33,20 +33,23 @@ def test_answers_are_the_networks_whatever_is_known(game_name: str, num_entries:
     for _ in range(30):
         batch = states[rng.integers(0, 60, size=rng.integers(1, 12))]
         assert_same_answers(cache.evaluate(batch), game, batch)
-    assert cache.num_hits > 0
+    assert cache.num_hits > 0 or num_entries < 16
     assert cache.num_misses == sum(map(len, network.batches))
 
 
 def test_only_what_is_not_known_is_asked_for() -> None:
+    """In steps of four rows, known ones behind the others."""
     game = game_named("tic_tac_toe")
     cache, network = make_cache(game)
-    one, two, three = (state_after(game, actions) for actions in ([], [4], [4, 0]))
-    cache.evaluate(np.concatenate([one, two]))
-    cache.evaluate(np.concatenate([two, three, one, three]))
-    cache.evaluate(np.concatenate([three, two, one]))
-    assert [len(batch) for batch in network.batches] == [2, 2]  # one batch may ask twice for three
-    np.testing.assert_array_equal(network.batches[1][0], game.observe(three)[0])
-    assert (cache.num_hits, cache.num_misses) == (5, 4)
+    states = np.concatenate([state_after(game, [cell]) for cell in range(9)])
+    cache.evaluate(states[:3])  # no fourth row
+    cache.evaluate(states[[0, 3, 1, 4, 2]])
+    cache.evaluate(states[[8, 0, 1, 2, 3, 7, 6, 5, 5]])  # twice, since they come at once
+    cache.evaluate(states)
+    assert [len(batch) for batch in network.batches] == [3, 4, 8]
+    np.testing.assert_array_equal(network.batches[1][:2], game.observe(states[[3, 4]]))
+    np.testing.assert_array_equal(network.batches[2][:5], game.observe(states[[8, 7, 6, 5, 5]]))
+    assert (cache.num_hits, cache.num_misses) == (0 + 1 + 1 + 9, 3 + 4 + 8)
 
 
 def test_positions_that_look_alike_are_one() -> None:
