@@ -12,7 +12,7 @@ from alphago.network.precision import Inference
 from alphago.types import UInt8Array, Weights
 from selfplay.actors import ActorSetup, SelfPlayActor, resident_bytes, with_groups
 from selfplay.play import PlayReport
-from selfplay.resources import gpu_share
+from selfplay.resources import gpu_share, groups_per_actor
 from selfplay.silence import SilenceWatch
 
 logger = logging.getLogger(__name__)
@@ -254,7 +254,7 @@ class RayPool:
 
     def _start_actor(self) -> Any:
         number = self._next_actor
-        self._next_actor += self._setup.selfplay.groups_per_actor or 1
+        self._next_actor += groups_per_actor(self._setup.selfplay, self._setup.evaluator)
         return self._remote_actor.remote(self._setup, number)
 
     def _send_weights(self, slot: int) -> None:

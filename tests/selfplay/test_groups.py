@@ -31,9 +31,9 @@ WAIT_S = 30.0
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
-    before = threading.active_count()
+    before = threading.enumerate()
     yield
-    assert threading.active_count() == before
+    assert [thread for thread in threading.enumerate() if thread not in before] == []
 
 
 def make_groups(number: int) -> list[SelfPlay]:
