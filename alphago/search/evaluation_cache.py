@@ -18,7 +18,7 @@ from alphago.types import Evaluation, FloatArray, States, UInt8Array
 Keys = npt.NDArray[np.uint64]
 
 NO_KEY = np.uint64(0)  # of an entry that holds nothing
-# The network is asked for so many rows or a multiple of it, the last of them known already. OpenVINO
+# The network is asked for a multiple of so many rows, the last of them known already. OpenVINO
 # takes a tenth longer where every batch has another size than the one before.
 ROW_STEP = 4
 
@@ -96,6 +96,9 @@ class EvaluationCache:
         if num_asked > 0:
             asked = observations[order[:num_asked]]
             found = self._evaluator.evaluate_observations(asked)
+            # The search checks what it gets; from here it gets arrays that are right anyway.
+            assert found.prior_logits.shape == (num_asked, num_actions), found.prior_logits.shape
+            assert found.value.shape == (num_asked,), found.value.shape
             store(self._entries, keys, order[:num_missing], found, answer)
         self.num_hits += num_rows - num_asked
         self.num_misses += num_asked
