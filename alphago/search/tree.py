@@ -69,7 +69,7 @@ class Tree(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """The actions of some nodes, K nodes with A actions each; see `edges_of`.
+    """The actions of some nodes, K nodes with A actions each; see `BatchSearch.edges`.
 
     Values are in the view of the player to move at the node.
     """

@@ -1,7 +1,6 @@
 """The compiled half of the search: descend to a leaf, expand it, back its value up. Knows no game.
 
-Helpers speak of one tree or one node; only the outermost kernels loop over the batch. Everything is
-changed in place.
+Helpers speak of one tree or node, only the outermost kernels of a batch. All is changed in place.
 """
 
 from typing import Any
@@ -199,6 +198,24 @@ def mix_noise(priors: FloatArray, noise: FloatArray, weight: float) -> None:
 
 
 @kernel
+def make_node(
+    nodes: Nodes, node: int, value: Real, action: int, to_play: int, is_over: bool
+) -> None:
+    """Writes a new node, see NODE: not visited yet, and below none."""
+    new = nodes[node]
+    new["visits"] = 0
+    new["value_sum"] = np.float32(0.0)
+    new["raw_value"] = value
+    new["tried_prior"] = np.float32(0.0)
+    new["parent"] = NO_PARENT
+    new["action"] = action
+    new["num_children"] = 0
+    new["best_untried"] = NOT_LOOKED_UP
+    new["to_play"] = to_play
+    new["is_over"] = is_over
+
+
+@kernel
 def hang_below(
     nodes: Nodes, parent: int, children: npt.NDArray[np.int32], priors: FloatArray, child: int
 ) -> None:
@@ -244,7 +261,7 @@ def expand_and_back_up(
     """Adds the leaf of every row to its tree and backs its value up.
 
     Args:
-        trees: the trees, changed in place.
+        trees: changed in place.
         leaves: what `select_leaves` found.
         facts: what the rules say of it.
         prior_logits: float32 [B, A], of the leaves.
@@ -254,8 +271,7 @@ def expand_and_back_up(
         remaining: int32 [B], evaluations left, the root's own included; lowered in place.
 
     Returns:
-        The first row whose evaluation cannot be used (not finite, or a value outside [-1, 1]),
-        else NO_BAD_ROW.
+        The first row with logits that are not finite or a value outside [-1, 1], else NO_BAD_ROW.
     """
     for b in range(remaining.size):
         if leaves.kinds[b] == LEAF_NONE:
@@ -268,17 +284,7 @@ def expand_and_back_up(
         priors = trees.untried_priors[b, node]
         if not is_over and not set_priors(priors, prior_logits[b], facts.legal[b]):
             return b
-        new = trees.nodes[b, node]
-        new["visits"] = 0
-        new["value_sum"] = np.float32(0.0)
-        new["raw_value"] = value
-        new["tried_prior"] = np.float32(0.0)
-        new["parent"] = NO_PARENT
-        new["action"] = leaves.actions[b]
-        new["num_children"] = 0
-        new["best_untried"] = NOT_LOOKED_UP
-        new["to_play"] = facts.to_play[b]
-        new["is_over"] = is_over
+        make_node(trees.nodes[b], node, value, leaves.actions[b], facts.to_play[b], is_over)
         if leaves.kinds[b] == LEAF_ROOT:
             mix_noise(priors, noise[b], noise_weights[b])
         else:
