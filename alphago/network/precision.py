@@ -77,7 +77,8 @@ def measure_error(reference: Evaluation, answer: Evaluation) -> PrecisionError:
     expected = _log_softmax(reference.prior_logits)
     policy_kl = np.exp(expected) * (expected - _log_softmax(answer.prior_logits))
     return PrecisionError(
-        policy_kl=float(policy_kl.sum(axis=1).mean()),
+        # Rounding puts equal policies a little below 0; nan stays what it is.
+        policy_kl=float(np.maximum(policy_kl.sum(axis=1), 0.0).mean()),
         value_error=float(np.abs(reference.value - answer.value).mean()),
     )
 

@@ -32,6 +32,7 @@ def test_a_long_phase_without_self_play_is_not_taken_for_waiting(
         reporter = Reporter(session, tmp_path, progress)
         reporter.phase("self-play")
         reporter.play(num_arrived=1)
+        progress.messages.clear()  # of how networks are evaluated
         for phase in ("learning", "gate", "self-play"):
             clock.now += 10 * QUIET_S
             reporter.phase(phase)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from alphago.errors import TrainingError
-from alphago.types import Weights
+from alphago.types import UInt8Array, Weights
 from selfplay.pool import InlinePool
 from tests.train.tiny import (
     FakeProgress,
@@ -89,9 +89,9 @@ def test_self_play_uses_the_best_network_not_the_candidate(
     published: list[tuple[int, Weights]] = []
     publish = InlinePool.publish
 
-    def watch(pool: InlinePool, version: int, weights: Weights) -> None:
+    def watch(pool: InlinePool, version: int, weights: Weights, positions: UInt8Array) -> None:
         published.append((version, weights))
-        publish(pool, version, weights)
+        publish(pool, version, weights, positions)
 
     monkeypatch.setattr(InlinePool, "publish", watch)
     train(tmp_path / "run", tiny_config(NEVER, games=18))

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from alphago.types import UInt8Array, Weights
 from scripts.ray_session import ray_session
 from selfplay.pool import RayPool
 from tests.train.tiny import (
@@ -45,10 +46,10 @@ def kill_an_actor_in(phase: str, monkeypatch: pytest.MonkeyPatch) -> FakeProgres
     pools: list[RayPool] = []
     publish = RayPool.publish
 
-    def watch(pool: RayPool, version: int, weights: dict) -> None:
+    def watch(pool: RayPool, version: int, weights: Weights, positions: UInt8Array) -> None:
         if pool not in pools:
             pools.append(pool)
-        publish(pool, version, weights)
+        publish(pool, version, weights, positions)
 
     def kill(name: str) -> None:
         if name == phase and pools:
