@@ -12,7 +12,7 @@ import torch
 from alphago.games import Game, make_game
 from alphago.games.random_play import random_states
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator, choose_device
-from alphago.network.inference import computes_int8, native_precision
+from alphago.network.hardware import computes_int8, native_precision
 from alphago.network.network import load_weights, make_network, weights_of
 from alphago.types import UInt8Array, Weights
 from train.config import RunConfig

@@ -13,7 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from alphago.errors import CheckpointError, TrainingError
 from alphago.games.game import GameSpec
-from alphago.network.inference import native_precision
+from alphago.network.hardware import native_precision
 from alphago.network.network import NetworkConfig, make_network, weights_of
 from alphago.types import FloatArray, Weights
 from selfplay.cpus import usable_cpus

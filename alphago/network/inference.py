@@ -8,6 +8,7 @@ import torch
 from alphago.errors import ConfigError
 from alphago.network.cuda_backend import make_cuda_backend
 from alphago.network.graph import Graph
+from alphago.network.hardware import computes_int8, native_precision
 from alphago.network.openvino_backend import OpenVinoBackend
 from alphago.network.precision import (
     PRECISIONS,
@@ -68,20 +69,6 @@ def choose_precision(precision: str, *, device: torch.device, backend: str) -> s
     if precision == "int8" and backend == "torch":
         raise ConfigError("evaluator.precision", precision, "auto, bf16 or fp32 with torch")
     return precision
-
-
-def native_precision(device: torch.device) -> str:
-    """Returns "bf16" where the device computes in it natively, else "fp32"."""
-    if device.type == "cuda":
-        is_native = torch.cuda.is_bf16_supported(including_emulation=False)
-    else:
-        is_native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return "bf16" if is_native else "fp32"
-
-
-def computes_int8() -> bool:
-    """Tells whether the processor multiplies int8 faster than other numbers."""
-    return torch.cpu._is_vnni_supported() or torch.cpu._is_amx_tile_supported()
 
 
 def build_backend(

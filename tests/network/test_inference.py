@@ -9,15 +9,22 @@ import torch
 from torch.nn import functional
 
 from alphago.errors import ConfigError
-from alphago.network import NetworkEvaluator, inference, load_weights, make_network, weights_of
+from alphago.network import (
+    NetworkEvaluator,
+    inference,
+    load_weights,
+    make_network,
+    openvino_backend,
+    weights_of,
+)
 from alphago.network.freezing import freeze
 from alphago.network.graph import VALUE
+from alphago.network.hardware import native_precision
 from alphago.network.inference import (
     InferencePlan,
     build_backend,
     choose_backend,
     choose_precision,
-    native_precision,
 )
 from alphago.network.precision import Inference, PrecisionError, measure_error
 from alphago.network.quantization import Range, measure_ranges
@@ -123,6 +130,23 @@ def test_torch_has_no_int8():
         NetworkEvaluator(
             GAME, make_config(), make_evaluator_config(backend="torch", precision="int8")
         )
+
+
+@pytest.mark.parametrize(("processor", "hint"), [({}, "f32"), ({"avx512_bf16": True}, "bf16")])
+def test_beside_int8_openvino_computes_as_the_processor_does(monkeypatch, processor, hint):
+    """Where bf16 has to be emulated, int8 takes nearly twice as long."""
+    hints = []
+
+    class Compiler(openvino_backend.Core):
+        def compile_model(self, model, device, properties):
+            hints.append(properties["INFERENCE_PRECISION_HINT"])
+            return super().compile_model(model, device, properties)
+
+    monkeypatch.setattr(openvino_backend, "_core", Compiler)
+    set_processor(monkeypatch, vnni=True, **processor)
+    _, found = build_backend(make_graph(), make_plan(), positions())
+    assert found.precision == "int8"
+    assert hints == [hint]
 
 
 # --- errors ---

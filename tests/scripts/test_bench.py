@@ -6,7 +6,7 @@ import time
 import pytest
 
 from alphago.games import make_game
-from alphago.network.inference import computes_int8
+from alphago.network.hardware import computes_int8
 from scripts import openspiel
 from scripts.main import main
 from scripts.rules_speed import FreeEvaluator
