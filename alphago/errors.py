@@ -6,6 +6,8 @@ right input can meet too. Broken invariants of our own are `assert`s.
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 
 
@@ -125,3 +127,20 @@ def check_count(
     bounds = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
     allowed = f"an integer {bounds}" + ", or null" * or_null
     check_config(key, got, is_count or (or_null and got is None), allowed)
+
+
+@contextmanager
+def memory_for(key: str, got: object) -> Iterator[None]:
+    """Encloses allocations, and nothing else, whose size a setting decides.
+
+    Args:
+        key: as in `check_config`.
+        got: the value.
+
+    Raises:
+        ConfigError: if there is not so much memory.
+    """
+    try:
+        yield
+    except (MemoryError, ValueError, OverflowError) as error:  # the latter for absurd sizes
+        raise ConfigError(key, got, "what fits into memory") from error

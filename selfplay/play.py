@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from alphago.errors import memory_for
 from alphago.games.game import Game
 from alphago.games.notation import replay
 from alphago.games.random_play import random_actions
@@ -108,10 +109,14 @@ class SelfPlay:
             config: how games are played.
             seed: root of the run's random streams.
             actor: number of this actor; (seed, actor, game index) names the stream of each game.
+
+        Raises:
+            ConfigError: if cache or trees do not fit into memory.
         """
         self._game = game
         self._network = evaluator
-        self._cache = EvaluationCache(game, evaluator, num_entries=config.cache_size)
+        with memory_for("selfplay.cache_size", config.cache_size):
+            self._cache = EvaluationCache(game, evaluator, num_entries=config.cache_size)
         self._search_config = search_config
         self._config = config
         self._seed = seed
@@ -120,13 +125,14 @@ class SelfPlay:
         self._num_games_begun = 0
         self._num_simulations = 0
         self._num_positions = 0
-        self._search = BatchSearch(
-            game,
-            self._make_evaluator(),
-            search_config,
-            num_rows=config.num_games,
-            max_simulations=max(config.num_simulations, config.fast_num_simulations),
-        )
+        with memory_for("selfplay.num_games", config.num_games):
+            self._search = BatchSearch(
+                game,
+                self._make_evaluator(),
+                search_config,
+                num_rows=config.num_games,
+                max_simulations=max(config.num_simulations, config.fast_num_simulations),
+            )
         self._states = game.initial_states(config.num_games)
         # Numpy copies structured rows field by field; bytes are copied several times faster.
         self._state_bytes = state_bytes(self._states)

@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from alphago.errors import ConfigError, RecordError, check_config, check_count
+from alphago.errors import RecordError, check_config, check_count, memory_for
 from alphago.games.game import Game, GameSpec
 from alphago.types import UInt8Array
 from selfplay.records import GameRecord, is_held_out
@@ -149,11 +149,9 @@ class ReplayBuffer:
         self.positions_seen = 0
         self.samples_drawn = 0
         size = config.window_size
-        try:
+        with memory_for("replay.window_size", size):
             self._learnt = _Ring(spec, size)
             self._held_out = _Ring(spec, math.ceil(size * config.holdout_fraction))
-        except (MemoryError, ValueError, OverflowError) as error:  # the latter for absurd sizes
-            raise ConfigError("replay.window_size", size, "what fits into memory") from error
         # [S, H * W] and [S, A]: one row of gathers per symmetry.
         self._cells = np.stack([symmetry.cells for symmetry in spec.symmetries])
         self._actions = np.stack([symmetry.actions for symmetry in spec.symmetries])

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from alphago.errors import ConfigError
 from alphago.games import Game
 from alphago.games.notation import replay
 from alphago.search import BatchSearch
@@ -270,3 +271,10 @@ def test_the_cache_changes_no_game_and_spares_the_network(cache_size: int) -> No
         assert stats.num_cached > 0
         num_rows += stats.num_evaluations
         assert sum(map(len, cached._network.batches)) == num_rows
+
+
+@pytest.mark.parametrize("size", [10**14, 10**30])
+@pytest.mark.parametrize("key", ["num_games", "cache_size"])
+def test_what_does_not_fit_into_memory_is_one_line(key: str, size: int) -> None:
+    with pytest.raises(ConfigError, match=rf"^selfplay\.{key}: got 10+, .*fits into memory$"):
+        make_selfplay(**{key: size})
