@@ -19,7 +19,6 @@ from alphago.games import make_game
 from alphago.games.game import Game, GameSpec
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
 from alphago.network.network import NetworkConfig
-from alphago.network.precision import Inference
 from alphago.network.weights import NetworkInfo, load_player_network
 from alphago.players.network_player import NetworkPlayer, as_seen
 from alphago.search.search import SearchConfig
@@ -97,19 +96,9 @@ def load_network_player(
     check_plays(found.info.network, own_game.spec, game.spec, name=name)
     settings = read_play_settings(found.folder / CONFIG_FILE)
     seen_game = as_seen(game, learnt=own_game)
-    positions = _positions_for(seen_game, found)
-    if precision is None:
-        precision = settings.evaluator.precision
-    elif precision == "int8" and positions is None:
-        raise PlayerError(
-            f"{name}: precision: got int8, allowed: auto, bf16 or fp32, since {found.folder} has no"
-            f" positions of {seen_game.spec.name} to calibrate it on"
-        )
-    evaluator = NetworkEvaluator(
-        seen_game, found.info.network, replace(settings.evaluator, precision=precision)
+    evaluator = _load_evaluator(
+        found, seen_game, settings.evaluator, precision=precision, name=name
     )
-    evaluator.load_weights(found.weights, positions)
-    _warn_of_refusal(precision, evaluator.inference, name=name)
     return NetworkPlayer(
         game,
         evaluator,
@@ -120,10 +109,26 @@ def load_network_player(
     )
 
 
-def _warn_of_refusal(precision: str, inference: Inference, *, name: str) -> None:
-    """Says so where a network does not play in the precision that was asked for."""
-    if precision not in ("auto", inference.precision):
-        logger.warning("%s: precision: got %s, plays with %s", name, precision, inference)
+def _load_evaluator(
+    found: FoundNetwork, game: Game, config: EvaluatorConfig, *, precision: str | None, name: str
+) -> NetworkEvaluator:
+    """Loads a network for the game as it sees it; warns where its precision is not the one wanted.
+
+    Raises:
+        PlayerError: if int8 is asked for and there are no positions to calibrate it on.
+    """
+    positions = _positions_for(game, found)
+    if precision == "int8" and positions is None:
+        raise PlayerError(
+            f"{name}: precision: got int8, allowed: auto, bf16 or fp32, since {found.folder} has no"
+            f" positions of {game.spec.name} to calibrate it on"
+        )
+    wanted = config.precision if precision is None else precision
+    evaluator = NetworkEvaluator(game, found.info.network, replace(config, precision=wanted))
+    evaluator.load_weights(found.weights, positions)
+    if wanted not in ("auto", evaluator.inference.precision):
+        logger.warning("%s: precision: got %s, plays with %s", name, wanted, evaluator.inference)
+    return evaluator
 
 
 def _positions_for(game: Game, found: FoundNetwork) -> UInt8Array | None:
