@@ -13,6 +13,7 @@ from scripts.network_speed import SampleNetwork, first_rows
 from selfplay.actors import ActorSetup, SelfPlayActor, with_groups
 from selfplay.play import PlayReport
 from selfplay.pool import RayPool
+from selfplay.resources import groups_per_actor
 from train.config import actor_setup
 
 WARM_MOVES = 3  # of every game, before the evaluation cache is measured
@@ -131,7 +132,8 @@ def measure_actors(
 
 def _total_rate(pool: RayPool, arguments: Arguments, *, num_actors: int) -> float:
     """Returns the evaluations per second of some actors, all at once."""
-    num_groups = arguments[0].selfplay.groups_per_actor or 1
+    setup = arguments[0]
+    num_groups = groups_per_actor(setup.selfplay, setup.evaluator)
     calls = [(*arguments, number * num_groups) for number in range(num_actors)]
     rates = pool.map(_actor_rate, calls, give_up=lambda: False)
     assert rates is not None, "nobody gives up"
