@@ -5,7 +5,8 @@ import pytest
 
 from alphago.errors import PlayerError
 from alphago.games.random_play import random_states
-from alphago.players import make_player
+from alphago.network.precision import PRECISIONS
+from alphago.players import make_player, text
 from tests.players.test_loading import CONFIG, GAME, NETWORK, favourite
 from train.checkpoint import Checkpoint, save_checkpoint
 
@@ -42,10 +43,10 @@ def test_without_the_option_it_is_that_of_the_run(tmp_path):
 
 
 def test_it_is_said_where_the_precision_asked_for_is_too_far_off(tmp_path, caplog):
-    text = write_checkpoint(tmp_path, limit=0.0) + ",precision=int8"
-    inference = make_player(text).evaluator.inference
+    name = write_checkpoint(tmp_path, limit=0.0) + ",precision=int8"
+    inference = make_player(name).evaluator.inference
     assert inference.precision == "fp32"
-    assert caplog.messages == [f"{text}: precision: got int8, plays with {inference}"]
+    assert caplog.messages == [f"{name}: precision: got int8, plays with {inference}"]
     assert "int8 refused" in caplog.messages[0]
 
 
@@ -56,13 +57,18 @@ def test_auto_asks_for_none_in_particular(tmp_path, caplog):
 
 @pytest.mark.parametrize("positions", [None, np.ones((3, 3, 4, 4), np.uint8)])
 def test_int8_needs_positions_of_the_game(tmp_path, positions):
-    text = write_checkpoint(tmp_path, positions=positions)
+    name = write_checkpoint(tmp_path, positions=positions)
     with pytest.raises(PlayerError, match=r"precision: got int8, allowed: auto, bf16 or fp32"):
-        make_player(f"{text},precision=int8")
-    assert make_player(f"{text},precision=auto").evaluator.inference.error is None
+        make_player(f"{name},precision=int8")
+    assert make_player(f"{name},precision=auto").evaluator.inference.error is None
 
 
 def test_a_precision_nobody_knows_is_refused(tmp_path):
-    text = f"{write_checkpoint(tmp_path)},precision=fp8"
+    name = f"{write_checkpoint(tmp_path)},precision=fp8"
     with pytest.raises(PlayerError, match=r"got 'fp8', allowed: auto, int8, bf16, fp32$"):
-        make_player(text)
+        make_player(name)
+
+
+def test_the_names_are_those_of_the_network():
+    """They are written twice, since naming a player does without torch."""
+    assert set(text._PRECISIONS) == {"auto", *PRECISIONS}

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -194,10 +195,13 @@ def running(tmp_path: Path) -> tuple[subprocess.Popen[str], list[psutil.Process]
     process = start(*ALPHAGO, *words)
     assert process.stdout is not None
     lines = []
+    limit = threading.Timer(LIMIT_S, process.terminate)  # which ends the lines as well
+    limit.start()
     for line in process.stdout:
         lines.append(line)
         if line.startswith("gate at step"):
             break
+    limit.cancel()
     workers = sorted(psutil.Process(process.pid).children(), key=lambda worker: worker.pid)
     assert len(workers) == 2, "".join(lines)
     return process, workers, lines
