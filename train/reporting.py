@@ -244,7 +244,7 @@ class Reporter:
 
     def _policy(self, state: States) -> FloatArray:
         """Returns the best network's policy [A] over the legal actions of one state [1]."""
-        self._evaluator.load_weights(self._session.best)
+        self._evaluator.load_weights(self._session.best, self._session.positions)
         logits = self._evaluator.evaluate(state).prior_logits[0]
         legal = self._session.game.legal_actions(state)[0]
         weights = np.where(legal, np.exp(logits - logits[legal].max()), 0.0)
