@@ -1,6 +1,7 @@
 """Actors with groups, and with GPUs that Ray only believes in."""
 
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +21,7 @@ from tests.train.tiny import NETWORK, actor_setup, streams
 NUM_ACTORS = 3
 NUM_GPUS = 2
 WAIT_S = 10.0
+LONGEST_S = 120.0  # until every group has finished a game, on a busy machine
 WEIGHTS = weights_of(make_network(make_game("tic_tac_toe").spec, NETWORK, seed=0))
 
 
@@ -70,7 +72,8 @@ def test_each_actor_sees_one_gpu_and_none_is_left_idle(pool: RayPool) -> None:
 def test_groups_of_different_actors_use_different_streams(pool: RayPool) -> None:
     records = []
     actors: set[int] = set()
-    while len(actors) < 2 * NUM_ACTORS:
+    deadline = time.monotonic() + LONGEST_S
+    while len(actors) < 2 * NUM_ACTORS and time.monotonic() < deadline:
         records += [r for report in pool.collect(WAIT_S) for r in report.records]
         actors = {int(record.seed[1]) for record in records}
     names = streams(records)
