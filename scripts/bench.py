@@ -51,6 +51,9 @@ def main(argv: Sequence[str]) -> None:
     others = [word for word in arguments.overrides if word not in own]
     _check_keys(others)
     config = _compose(others)
+    from alphago.network.evaluator import choose_plan
+
+    choose_plan(config.evaluator)  # refuses what does not go together before anything is measured
     results = measure(config, num_actors=num_actors, seconds=seconds)
     print(json.dumps(results) if arguments.json else describe(results))
 

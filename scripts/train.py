@@ -157,13 +157,14 @@ def prepare(run_config: "RunConfig", *, team: "Team | None" = None) -> "RunConfi
 
     Raises:
         SuiteError: if the position suite cannot be read.
-        ConfigError: if the device asked for does not work, or the team cannot share the minibatch.
+        ConfigError: if the device asked for does not work, backend and precision do not go
+            together, or the team cannot share the minibatch.
     """
     from alphago.games import make_game
-    from alphago.network.evaluator import choose_device
+    from alphago.network.evaluator import choose_plan
     from eval.suites import load_suite
 
-    device = choose_device(run_config.evaluator.device)
+    device = choose_plan(run_config.evaluator).device
     if team is not None:
         team.check(batch_size=run_config.train.batch_size, device=device)
     file = run_config.suite.file

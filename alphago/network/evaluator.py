@@ -74,7 +74,9 @@ class EvaluatorConfig:
 class NetworkEvaluator:
     """Evaluates batches of states with its own frozen copy of a network.
 
-    It holds no gradients, is never in training mode and shares no memory with a trainer.
+    It holds no gradients, is never in training mode and shares no memory with a trainer. It serves
+    one thread at a time, together with those that `for_game` made of it: a second one would get
+    the answers of the first, or an error. Threads that evaluate at once need one each.
 
     Attributes:
         game: whose positions it sees.
@@ -98,15 +100,7 @@ class NetworkEvaluator:
         """
         if config.num_threads is not None:
             torch.set_num_threads(config.num_threads)
-        device = choose_device(config.device)
-        backend = choose_backend(config.backend, device)
-        self._plan = InferencePlan(
-            device=device,
-            backend=backend,
-            precision=choose_precision(config.precision, device=device, backend=backend),
-            limit=PrecisionError(config.policy_kl_limit, config.value_error_limit),
-            num_threads=config.num_threads,
-        )
+        self._plan = choose_plan(config)
         self.num_evaluations = 0
         self.game = game
         self._module = make_network(game.spec, network_config, seed=0).eval()
@@ -167,6 +161,24 @@ class NetworkEvaluator:
         assert observations.shape[1:] == self.game.spec.observation_shape, (
             "observations of another game"
         )
+
+
+def choose_plan(config: EvaluatorConfig) -> InferencePlan:
+    """Decides what "auto" means on this machine.
+
+    Raises:
+        ConfigError: if CUDA is asked for and does not work, or something that a device or a backend
+            cannot do.
+    """
+    device = choose_device(config.device)
+    backend = choose_backend(config.backend, device)
+    return InferencePlan(
+        device=device,
+        backend=backend,
+        precision=choose_precision(config.precision, device=device, backend=backend),
+        limit=PrecisionError(config.policy_kl_limit, config.value_error_limit),
+        num_threads=config.num_threads,
+    )
 
 
 def choose_device(device: str) -> torch.device:

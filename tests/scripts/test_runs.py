@@ -212,6 +212,7 @@ def test_resume_works_from_another_folder_with_a_relative_path(
         (["minutes={"], ["minutes={"]),
         (["suite.file=connect_fuor"], ["connect_fuor", "connect_four"]),
         (["suite.file=connect_four"], ["is for connect_four", "tic_tac_toe"]),
+        (["evaluator.backend=torch", "evaluator.precision=int8"], ["evaluator.precision", "int8"]),
         (["minutes", "3"], ["write minutes=3"]),
         (["--minutes", "3"], ["options are written minutes=3"]),
     ],

@@ -59,6 +59,7 @@ WRONG = [
     (["suite.file=connect_fuor"], ["connect_fuor", "connect_four"]),
     (["game=tic_tac_toe", "suite.file=connect_four"], ["is for connect_four", "tic_tac_toe"]),
     (["target=0.9", "game=tic_tac_toe"], ["target", "0.9", "suite.file"]),
+    (["evaluator.backend=torch", "evaluator.precision=int8"], ["evaluator.precision", "'int8'"]),
     (["--multrun"], ["--multrun", "--multirun"]),
     (["--cfg", "all"], ["--cfg", "job"]),
     (["minutes", "3"], ["minutes 3", "write minutes=3"]),
