@@ -23,6 +23,7 @@ from alphago.types import UInt8Array
 
 BACKENDS = ("openvino", "torch")
 
+_SEED = 0  # of made-up observations; any will do
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
@@ -84,21 +85,22 @@ def build_backend(
 
     Returns:
         The backend, and what was found. It is the one of torch in float32 where nothing else is
-        close enough, and for a network whose weights or answers are not finite: OpenVINO's ReLU
-        makes 0 of nan, and nobody would see that such a network is broken.
+        close enough, and for a network whose weights are not finite or whose answers are not, to
+        these positions or, without any, to made-up observations: OpenVINO's ReLU makes 0 of nan,
+        and nobody would see that such a network is broken.
     """
     reference = TorchBackend(graph, Target(plan.device, torch.float32))
     not_measured = Inference("torch", "fp32", error=None, refused={})
     if not graph.is_finite:
+        return reference, not_measured
+    expected = reference.evaluate(_made_up(graph) if positions is None else positions)
+    if not all(np.isfinite(answer).all() for answer in expected):
         return reference, not_measured
     precisions = _precisions_from(plan.precision, plan.device)
     if positions is None:
         precision = next(each for each in precisions if each != "int8")
         backend = _make_backend(graph, plan, precision, None)
         return backend, Inference(plan.backend, precision, error=None, refused={})
-    expected = reference.evaluate(positions)
-    if not all(np.isfinite(answer).all() for answer in expected):
-        return reference, not_measured
     refused: dict[str, PrecisionError] = {}
     for precision in precisions:
         ranges = measure_ranges(graph, reference, positions) if precision == "int8" else None
@@ -108,6 +110,14 @@ def build_backend(
             return backend, Inference(plan.backend, precision, error, refused)
         refused[precision] = error
     return reference, Inference("torch", "fp32", PrecisionError(0.0, 0.0), refused)
+
+
+def _made_up(graph: Graph) -> UInt8Array:
+    """Returns observations uint8 [4, C, H, W]: all zeros, all ones, and two of random bits."""
+    shape = graph.observation_shape
+    zeros, ones = np.zeros((1, *shape), np.uint8), np.ones((1, *shape), np.uint8)
+    bits = np.random.default_rng(_SEED).integers(0, 2, (2, *shape), np.uint8)
+    return np.concatenate([zeros, ones, bits])
 
 
 def _precisions_from(fastest: str, device: torch.device) -> list[str]:

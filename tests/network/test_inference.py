@@ -332,12 +332,13 @@ def test_a_network_that_is_not_finite_does_not_hide_it(name, bad, observations):
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
-def test_finite_weights_whose_answers_are_not_do_not_hide_it(precision):
+@pytest.mark.parametrize("observations", [None, positions()], ids=["no positions", "positions"])
+def test_finite_weights_whose_answers_are_not_do_not_hide_it(precision, observations):
     weights = {key: array.copy() for key, array in learnt().items()}
     for name in ("stem.weight", "blocks.0.conv1.weight"):
         weights[name] *= np.float32(1e30)
     evaluator = make_evaluator(precision=precision)
-    evaluator.load_weights(weights, positions())
+    evaluator.load_weights(weights, observations)
     assert evaluator.inference == Inference("torch", "fp32", error=None, refused={})
     assert not np.isfinite(evaluator.evaluate_observations(positions()).value).all()
 
