@@ -72,5 +72,7 @@ def quantize_weight(weight: FloatArray) -> tuple[npt.NDArray[np.int8], FloatArra
         to the weight.
     """
     largest = np.abs(weight).max(axis=(1, 2, 3), keepdims=True)
-    scale = np.where(largest > 0, largest, 1.0).astype(np.float32) / np.float32(_LARGEST)
+    # A channel this small is 0: its scale would be, too, where subnormal numbers are not kept.
+    is_zero = largest < _LARGEST * np.finfo(np.float32).tiny
+    scale = np.where(is_zero, 1.0, largest).astype(np.float32) / np.float32(_LARGEST)
     return np.round(weight / scale).astype(np.int8), scale

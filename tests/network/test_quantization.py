@@ -79,6 +79,14 @@ def test_weights_are_rounded_to_127ths_of_the_largest_of_their_channel():
     np.testing.assert_allclose(scale[:2].ravel(), [0.01, 1.0], rtol=1e-6)
 
 
+def test_channels_of_subnormal_weights_are_zero():
+    """Weight decay leads there; warnings, of a division by zero say, are errors in tests."""
+    weight = np.array([[[[1e-42, -1e-44]]], [[[1.0, 1e-42]]], [[[-1e-36, 0.0]]]], np.float32)
+    integers, scale = quantize_weight(weight)
+    assert integers.tolist() == [[[[0, 0]]], [[[127, 0]]], [[[0, 0]]]]
+    np.testing.assert_allclose(integers * scale, weight, rtol=1e-6, atol=2e-36)
+
+
 def test_rounded_weights_are_those_of_the_oracle():
     rng = np.random.default_rng(1)
     weight = rng.normal(0, 1, (16, 8, 3, 3)).astype(np.float32)
