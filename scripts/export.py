@@ -1,5 +1,6 @@
 """`alphago export`: the network of a run as a file that other programs load."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,7 +71,7 @@ def _export(found: "FoundNetwork", game: "Game", path: Path, *, format_name: str
 
     files = files_of(format_name, path)
     for file in files:
-        if file.exists():
+        if os.path.lexists(file):  # a link that leads nowhere too
             raise CommandLineError(f"output: {file} exists already; write output=ANOTHER")
     subject = make_subject(game, found.info, found.weights)
     positions, source = _positions(found, game)
@@ -150,7 +151,7 @@ def _output_path(text: str | None, found: "FoundNetwork", *, format_name: str) -
     path = Path(text)
     if path.suffix != suffix:
         raise CommandLineError(f"output: got {text!r}, allowed for {format_name}: NAME{suffix}")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):  # also of a name that is too long to ask for
         raise CommandLineError(f"output: got {text!r}, but {path.parent} is no folder")
     return path
 

@@ -114,7 +114,8 @@ def export_fault(format_name: str, subject: Subject) -> str | None:
     """Says in one line why a network cannot be exported in a format, None where it can."""
     missing = [name for name in _ONNX_PACKAGES if importlib.util.find_spec(name) is None]
     if format_name == "onnx" and missing:
-        return f'{", ".join(missing)} missing; pip install "alphago-selfplay[export]"'
+        names = ", ".join(missing)
+        return f"{names} missing, of the extra export: .venv/bin/pip install -e '.[export]'"
     if format_name == "leela-zero":
         return leela_zero_fault(subject.game.spec, subject.info.network)
     return None
@@ -318,8 +319,8 @@ def _write_openvino(subject: Subject, path: Path) -> None:
         model.set_rt_info(value, key.split("."))
     try:
         save_model(model, path, compress_to_fp16=False)
-    except RuntimeError as error:  # all that it reports
-        raise ExportError(f"{path.name}: cannot be written ({error})") from error
+    except RuntimeError as error:  # all that it reports, a full disk in words of its own
+        raise OSError(f"disk full? OpenVINO says {error}") from error
 
 
 def _load_openvino(path: Path, spec: GameSpec) -> Backend:

@@ -346,7 +346,9 @@ def test_onnx_without_its_extra_says_what_to_install(tmp_path, monkeypatch, miss
     with pytest.raises(ExportError) as caught:
         export(make_case(), tmp_path, "onnx")
     names = ", ".join(missing)
-    assert str(caught.value) == f'onnx: {names} missing; pip install "alphago-selfplay[export]"'
+    assert str(caught.value) == (
+        f"onnx: {names} missing, of the extra export: .venv/bin/pip install -e '.[export]'"
+    )
     assert list(tmp_path.iterdir()) == []
     export(make_case(), tmp_path, "openvino")
 
@@ -372,8 +374,10 @@ def small_files():
 
 @pytest.mark.parametrize("format_name", ANY_GAME)
 def test_a_disk_that_is_full_is_one_line_and_leaves_nothing(tmp_path, small_files, format_name):
-    with pytest.raises(ExportError, match=r"/?network\.\w+: cannot be written \(.+\)$"):
+    with pytest.raises(ExportError) as caught:
         export(make_case(), tmp_path, format_name)
+    place = re.escape(str(tmp_path / "network"))
+    assert re.fullmatch(rf"{place}\.\w+: cannot be written \(.+\)", str(caught.value))
     assert list(tmp_path.iterdir()) == []
 
 

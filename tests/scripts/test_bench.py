@@ -100,7 +100,7 @@ def test_bench_compares_actors_within_two_minutes(capsys: pytest.CaptureFixture[
         (["seconds", "1"], ["write seconds=1"]),
         (["train.batch_size=0"], ["train.batch_size"]),
         (["seed=1,2"], ["seed=1,2"]),
-        (["evaluator.backend=torch", "evaluator.precision=int8"], ["evaluator.precision", "'int8'"]),
+        (["evaluator.backend=torch", "evaluator.precision=int8"], ["evaluator.precision", "int8"]),
     ],
     ids=lambda value: " ".join(value),
 )

@@ -164,6 +164,8 @@ def test_a_network_for_every_size_goes_out_for_the_size_that_is_asked_for(
         (["RUN", "format=onnx"], "format=onnx: write --format onnx"),
         (["RUN", "--format", "onnx", "output=x.pt"], "got 'x.pt', allowed for onnx: NAME.onnx"),
         (["RUN", "--format", "onnx", "output=no/x.onnx"], "but no is no folder"),
+        (["RUN", "--format", "onnx", f"output={'x' * 300}.onnx"], "cannot be written (File name"),
+        (["RUN", "--format", "onnx", f"output={'x' * 300}/x.onnx"], "is no folder"),
         (["RUN", "--format", "onnx", "outptu=x.onnx"], "outptu: unknown key; nearest: output"),
         (["RUN", "--format", "onnx", "--output", "x.onnx"], "options are written output=x.onnx"),
         (["RUN:step=11", "--format", "onnx"], "step: got 11, allowed: 10, 20, best or latest"),
@@ -202,6 +204,17 @@ def test_a_file_that_exists_is_left_alone(
     assert f"output: {existing} exists already" in capsys.readouterr().err
     assert (folder / existing).read_text() == "mine"
     assert len(list(folder.iterdir())) == 1
+
+
+def test_a_link_that_leads_nowhere_is_left_alone(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path / "run", "connect_four", make_config())
+    link = folder / "net.onnx"
+    link.symlink_to("nowhere.onnx")
+    assert main(["export", str(run), "--format", "onnx", "output=net.onnx"]) == 2
+    assert "output: net.onnx exists already" in capsys.readouterr().err
+    assert [path.readlink() for path in folder.iterdir()] == [Path("nowhere.onnx")]
 
 
 def test_a_file_that_answers_otherwise_is_a_failure_and_not_wrong_input(
