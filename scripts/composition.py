@@ -80,6 +80,7 @@ def load_run_config(run_dir: Path) -> DictConfig:
         saved = OmegaConf.load(path)
         merged = OmegaConf.merge(OmegaConf.structured(RunConfig), saved)
         assert isinstance(merged, DictConfig), "a structured config is a mapping"
+        _check_complete(merged)
         to_run_config(merged)
     except OmegaConfBaseException as error:
         raise CheckpointError(f"{path}: {_readable(error, ())}") from None
@@ -88,6 +89,20 @@ def load_run_config(run_dir: Path) -> DictConfig:
     except RecursionError:
         raise CheckpointError(f"{path}: no configuration, its lists lie too deep") from None
     return merged
+
+
+def _check_complete(saved: DictConfig) -> None:
+    """Checks that a saved configuration has every option.
+
+    Raises:
+        CommandLineError: naming all that it lacks; they may be younger than the run.
+    """
+    missing = OmegaConf.missing_keys(saved)
+    if missing:
+        listed = ", ".join(key for key in leaf_types() if key in missing)
+        raise CommandLineError(
+            f"values are missing: {listed}; for runs of an older version CHANGELOG.md has them"
+        )
 
 
 def apply_overrides(config: DictConfig, texts: Sequence[str]) -> DictConfig:

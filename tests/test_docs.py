@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
-from alphago.errors import RulesError
+from alphago.errors import CheckpointError, RulesError
 from alphago.games import GAME_NAMES, make_game
 from alphago.games.go.rules import DEFAULT_RULE_SET, RULE_SETS, GoRules
 from alphago.players.text import ENGINE_PREFIX, KINDS, make_player, split_text
@@ -218,6 +218,26 @@ def test_modules_that_are_to_be_run_exist() -> None:
     for path in DOCUMENTS:
         for module in re.findall(r"python -m (tests[\w.]+)", path.read_text(encoding="utf-8")):
             assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), f"{path}: {module}"
+
+
+def test_the_changelog_has_what_runs_of_development_versions_lack(tmp_path: Path) -> None:
+    text = section(ROOT / "CHANGELOG.md", "Runs of development versions")
+    (block,) = re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.S)
+    added = OmegaConf.create(block)
+    whole = composition.compose_config([])
+    keys = [f"{name}.{key}" for name, values in added.items() for key in values]
+    old = OmegaConf.to_container(whole)
+    for key in keys:
+        name, _, option = key.partition(".")
+        del old[name][option]
+    file = tmp_path / "config.yaml"
+    OmegaConf.save(old, file)
+    with pytest.raises(CheckpointError) as caught:
+        composition.load_run_config(tmp_path)
+    listed = str(caught.value).partition("values are missing: ")[2].partition(";")[0]
+    assert sorted(listed.split(", ")) == sorted(keys)
+    OmegaConf.save(OmegaConf.merge(old, added), file)
+    assert composition.load_run_config(tmp_path) == whole
 
 
 # --- Go ---
