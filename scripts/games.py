@@ -7,7 +7,7 @@ from scripts.tables import format_table
 
 
 def main(argv: Sequence[str]) -> None:
-    """Prints one row per game."""
+    """Prints one row per game, and that there are more boards for Go."""
     parser = Parser(
         "games",
         description="List the games that can be learnt and played.",
@@ -16,6 +16,7 @@ def main(argv: Sequence[str]) -> None:
     )
     parser.parse(argv)
     from alphago.games import GAME_NAMES, make_game
+    from alphago.games.go.vertices import MAX_SIZE
 
     rows = [("game", "actions", "moves", "observation", "longest game", "symmetries")]
     for name in GAME_NAMES:
@@ -33,3 +34,4 @@ def main(argv: Sequence[str]) -> None:
             )
         )
     print(format_table(rows))
+    print(f"Go has other boards too: go_COLUMNSxROWS, each from 1 to {MAX_SIZE}, such as go_11x7")

@@ -114,8 +114,10 @@ def test_interrupt_ends_with_the_code_of_a_shell(monkeypatch: pytest.MonkeyPatch
 
 def test_games_lists_every_game(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["games"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    *lines, last = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["game", *GAME_NAMES]
+    assert last.startswith("Go has other boards too: ")
+    assert "from 1 to 25" in last
     assert lines[2].split()[0] == "connect_four"
     assert "3 planes of 6 x 7" in lines[2]
 
