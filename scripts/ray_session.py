@@ -1,5 +1,6 @@
 """Ray on this machine alone: nothing outside can connect, and nothing stays behind."""
 
+import contextlib
 import fcntl
 import logging
 import os
@@ -7,7 +8,6 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from alphago.errors import TrainingError
@@ -27,7 +27,7 @@ AUTHENTICATION_LOGGER = "ray._private.authentication.authentication_token_setup"
 OBJECT_STORE_BYTES = 256 * 2**20  # weights and records only
 
 
-@contextmanager
+@contextlib.contextmanager
 def ray_session(*, num_actors: int, num_gpus: int = 0) -> Iterator[None]:
     """Runs Ray with room for so many actors; its files are removed at the end.
 
@@ -60,7 +60,7 @@ def ray_session(*, num_actors: int, num_gpus: int = 0) -> Iterator[None]:
             yield
         finally:
             ray.shutdown()
-            shutil.rmtree(folder, ignore_errors=True)  # daemons may still be writing their logs
+            _remove(folder)
 
 
 def _start_ray(folder: Path, *, num_actors: int, num_gpus: int) -> None:
@@ -89,9 +89,17 @@ def remove_leftovers(parent: Path) -> None:
         try:
             with lock_file.open("r") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(lock_file.parent, ignore_errors=True)
+                _remove(lock_file.parent)
         except OSError:  # in use, another user's, or removed by another process just now
             continue
+
+
+def _remove(folder: Path) -> None:
+    """Removes a session's folder, or leaves it as one that the next session removes."""
+    shutil.rmtree(folder, ignore_errors=True)  # daemons may still be writing their logs
+    if folder.exists():
+        with contextlib.suppress(OSError):  # they had ended after all, and it is gone
+            (folder / LOCK_FILE).touch()
 
 
 def _short_folder() -> Path:

@@ -65,6 +65,20 @@ def test_ray_that_does_not_start_is_an_error_of_one_line_and_leaves_nothing(
     assert not folder.exists()
 
 
+def test_a_folder_that_daemons_still_write_to_is_left_to_the_next_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "alphago-ended"
+    folder.mkdir()
+    (folder / LOCK_FILE).touch()
+    with monkeypatch.context() as patch:
+        patch.setattr(module.shutil, "rmtree", lambda path, **how: (path / LOCK_FILE).unlink())
+        remove_leftovers(tmp_path)
+    assert [path.name for path in folder.iterdir()] == [LOCK_FILE]
+    remove_leftovers(tmp_path)
+    assert not folder.exists()
+
+
 def test_only_folders_of_killed_sessions_are_removed(tmp_path: Path) -> None:
     for name in ("alphago-killed", "alphago-running", "alphago-new", "other-killed"):
         (tmp_path / name).mkdir()
