@@ -166,14 +166,10 @@ def _loop_rows(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
             f"{play['evaluations_per_s']:,.0f}",
             f"{play['ratio_to_network']:.2f}",
         ),
-        ("  simulations", f"{play['simulations_per_s']:,.0f}", ""),
-        ("  positions (moves made)", f"{play['positions_per_s']:,.1f}", ""),
-        (
-            f"  with the evaluation cache, which answers {play['cached']['hits']:.0%} of the rows",
-            f"{play['cached']['positions_per_s']:,.1f}",
-            f"{play['cached']['positions_per_s'] / play['positions_per_s']:.2f}",
-        ),
-        ("  games finished", f"{play['games_per_s']:,.2f}", ""),
+        ("  simulations", _text(play["simulations_per_s"], ",.0f"), ""),
+        ("  positions (moves made)", _text(play["positions_per_s"], ",.1f"), ""),
+        _cached_row(play["positions_per_s"], **play["cached"]),
+        ("  games finished", _text(play["games_per_s"], ",.2f"), ""),
         (
             "trainer, samples, ratio to a bare loop",
             f"{trainer['samples_per_s']:,.0f}",
@@ -184,6 +180,20 @@ def _loop_rows(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
         label = f"{actors['num_actors']} actors, evaluations, ratio to one"
         rows.append((label, f"{actors['evaluations_per_s']:,.0f}", f"{actors['ratio']:.2f}"))
     return rows
+
+
+def _cached_row(
+    without: float | None, *, positions_per_s: float | None, hits: float
+) -> tuple[str, str, str]:
+    """Returns the row of self-play with the evaluation cache, beside its moves without it."""
+    ratio = None if without is None or positions_per_s is None else positions_per_s / without
+    label = f"  with the evaluation cache, which answers {hits:.0%} of the rows"
+    return label, _text(positions_per_s, ",.1f"), _text(ratio, ".2f")
+
+
+def _text(rate: float | None, form: str) -> str:
+    """Returns a number as text, a dash where there was nothing to count."""
+    return "-" if rate is None else format(rate, form)
 
 
 def _remarks(results: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from train.config import actor_setup
 
 WARM_MOVES = 3  # of every game, before the evaluation cache is measured
 TURN_S = 0.5  # of self-play and of the bare network, which take turns
+PATIENCE = 2  # times as long as asked for, where no game has made a move yet
 
 # Of `_actor_rate`, but for the actor.
 Arguments: TypeAlias = tuple[ActorSetup, Weights, UInt8Array, float]
@@ -28,17 +29,18 @@ def measure_self_play(sample: SampleNetwork, *, seconds: float) -> dict[str, obj
 
     Args:
         sample: game, network and configuration.
-        seconds: how long to measure each of the two.
+        seconds: how long to measure each of the two; up to `PATIENCE` times as long while no game
+            has made a move.
 
     Returns:
         `backend` and `precision` of the network; `network_evaluations_per_s`, those of the network
         alone; `evaluations_per_s`, rows that self-play sent to it, and `ratio_to_network`, the
-        second over the first; `simulations_per_s`, `positions_per_s` (moves made) and
-        `games_per_s` (finished, none in a short measurement of long games); `network_share`, of
-        the time; `batch_fill`, the share of rows that a simulation asked for; and `bytes_per_game`,
-        what its search takes. All that without the evaluation cache, which would leave the network
-        fewer rows to compare; `cached`, with it: `positions_per_s`, and `hits`, the share of rows
-        that it answered.
+        second over the first; `simulations_per_s` (of finished searches), `positions_per_s` (moves
+        made) and `games_per_s` (finished), each None where there was none in so short a time;
+        `network_share`, of the time; `batch_fill`, the share of rows that a simulation asked for;
+        and `bytes_per_game`, what its search takes. All that without the evaluation cache, which
+        would leave the network fewer rows to compare; `cached`, with it: `positions_per_s`, None
+        as above, and `hits`, the share of rows that it answered.
     """
     setup = _without_cache(_spread_games(actor_setup(sample.config)))
     actor = SelfPlayActor(setup, actor=0)
@@ -46,9 +48,10 @@ def measure_self_play(sample: SampleNetwork, *, seconds: float) -> dict[str, obj
     evaluator = NetworkEvaluator(sample.game, setup.network, setup.evaluator)
     evaluator.load_weights(sample.weights, sample.positions)
     rows = first_rows(sample, setup.selfplay.num_games)
-    network_s, num_evaluations, reports = 0.0, 0, []
+    network_s, num_evaluations = 0.0, 0
+    reports: list[PlayReport] = []
     _play_for(actor, seconds=TURN_S)
-    while network_s < seconds:
+    while network_s < seconds or (network_s < PATIENCE * seconds and not _num_positions(reports)):
         deadline = time.perf_counter() + TURN_S
         started = time.perf_counter()
         while time.perf_counter() < deadline:
@@ -56,22 +59,22 @@ def measure_self_play(sample: SampleNetwork, *, seconds: float) -> dict[str, obj
             num_evaluations += len(rows)
         network_s += time.perf_counter() - started
         reports.append(_play_for(actor, seconds=TURN_S))
-    rates = _rates(reports)
-    network_rate = num_evaluations / network_s
+    rate, network_rate = _evaluations_per_s(reports), num_evaluations / network_s
     bytes_per_game = actor.bytes_per_game
     del actor  # before the next one takes as much memory
     return {
         "backend": inference.backend,
         "precision": inference.precision,
         "network_evaluations_per_s": network_rate,
-        "ratio_to_network": rates["evaluations_per_s"] / network_rate,
-        **rates,
+        "evaluations_per_s": rate,
+        "ratio_to_network": rate / network_rate,
+        **_rates(reports),
         "bytes_per_game": bytes_per_game,
         "cached": _measure_cached(sample, seconds=seconds),
     }
 
 
-def _measure_cached(sample: SampleNetwork, *, seconds: float) -> dict[str, float]:
+def _measure_cached(sample: SampleNetwork, *, seconds: float) -> dict[str, float | None]:
     """Returns what the configured evaluation cache makes of self-play.
 
     What it spares are positions that a search before has seen, hence a few moves are made first.
@@ -79,13 +82,19 @@ def _measure_cached(sample: SampleNetwork, *, seconds: float) -> dict[str, float
     setup = _spread_games(actor_setup(sample.config))
     actor = SelfPlayActor(setup, actor=0)
     actor.set_weights(0, sample.weights, sample.positions)
-    num_positions, deadline = 0, time.perf_counter() + seconds
-    while num_positions < WARM_MOVES * setup.selfplay.num_games and time.perf_counter() < deadline:
-        num_positions += _play_for(actor, seconds=TURN_S).stats.num_positions
-    stats = _play_for(actor, seconds=seconds).stats
+    enough, deadline = WARM_MOVES * setup.selfplay.num_games, time.perf_counter() + seconds
+    reports: list[PlayReport] = []
+    while _num_positions(reports) < enough and time.perf_counter() < deadline:
+        reports.append(_play_for(actor, seconds=TURN_S))
+    if _num_positions(reports):
+        reports = []  # else the first moves are still to come, and have taken this time as well
+    reports.append(_play_for(actor, seconds=seconds))
+    stats = [report.stats for report in reports]
+    num_cached = sum(each.num_cached for each in stats)
+    num_rows = sum(each.num_evaluations for each in stats) + num_cached
     return {
-        "positions_per_s": stats.num_positions / stats.seconds,
-        "hits": stats.num_cached / max(1, stats.num_evaluations + stats.num_cached),
+        "positions_per_s": _rates(reports)["positions_per_s"],
+        "hits": num_cached / max(1, num_rows),
     }
 
 
@@ -147,7 +156,7 @@ def _actor_rate(
     actor = SelfPlayActor(setup, actor=number)  # which decides on its CPU as well
     actor.set_weights(0, weights, positions)
     _play_for(actor, seconds=TURN_S)
-    return _rates([_play_for(actor, seconds=seconds)])["evaluations_per_s"]
+    return _evaluations_per_s([_play_for(actor, seconds=seconds)])
 
 
 def _spread_games(setup: ActorSetup) -> ActorSetup:
@@ -175,15 +184,28 @@ def _play_for(actor: SelfPlayActor, *, seconds: float) -> PlayReport:
     return actor.play_until(lambda _: time.perf_counter() >= deadline)
 
 
-def _rates(reports: Sequence[PlayReport]) -> dict[str, float]:
+def _num_positions(reports: Sequence[PlayReport]) -> int:
+    return sum(report.stats.num_positions for report in reports)
+
+
+def _evaluations_per_s(reports: Sequence[PlayReport]) -> float:
+    stats = [report.stats for report in reports]
+    return sum(each.num_evaluations for each in stats) / sum(each.seconds for each in stats)
+
+
+def _rates(reports: Sequence[PlayReport]) -> dict[str, float | None]:
+    """Returns what `measure_self_play` tells of these reports alone."""
     stats = [report.stats for report in reports]
     seconds = sum(each.seconds for each in stats)
+    counts = {
+        "simulations_per_s": sum(each.num_simulations for each in stats),
+        "positions_per_s": _num_positions(reports),
+        "games_per_s": sum(len(report.records) for report in reports),
+    }
     num_evaluations = sum(each.num_evaluations for each in stats)
     return {
-        "evaluations_per_s": num_evaluations / seconds,
-        "simulations_per_s": sum(each.num_simulations for each in stats) / seconds,
-        "positions_per_s": sum(each.num_positions for each in stats) / seconds,
-        "games_per_s": sum(len(report.records) for report in reports) / seconds,
+        # Nothing counted is nothing measured: moves of many games are made all at once.
+        **{name: count / seconds if count else None for name, count in counts.items()},
         "network_share": sum(each.seconds_evaluating for each in stats) / seconds,
         "batch_fill": sum(each.num_leaves for each in stats) / max(1, num_evaluations),
     }

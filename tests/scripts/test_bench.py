@@ -7,10 +7,13 @@ import pytest
 
 from alphago.games import make_game
 from alphago.network.hardware import computes_int8
-from scripts import openspiel
+from scripts import openspiel, self_play_speed
+from scripts.bench import describe
 from scripts.main import main
+from scripts.network_speed import make_sample
 from scripts.rules_speed import FreeEvaluator
-from tests.scripts.tiny_run import TINY
+from selfplay.play import PlayReport, PlayStats
+from tests.scripts.tiny_run import TINY, tiny_config
 
 QUICK = [*TINY, "seconds=0.05", "actors=1"]
 
@@ -70,6 +73,49 @@ def test_bench_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
         assert any(line.startswith(heading) for line in lines)
     assert any("OpenSpiel" in line for line in lines)
     assert "a weight update takes" in lines[-1]
+
+
+def test_what_did_not_happen_in_the_measurement_is_no_rate(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(self_play_speed, "TURN_S", 0.01)
+    monkeypatch.setattr(self_play_speed, "_spread_games", lambda setup: setup)
+    # No search from the first position ends in so short a time; one near a win asks no network.
+    words = [*QUICK[1:], "game=connect_four", "selfplay.num_simulations=16000"]
+    words.append("selfplay.random_opening_probability=0.0")
+    assert main(["bench", *words, "--json"]) == 0
+    results = json.loads(capsys.readouterr().out)
+    play = results["self_play"]
+    assert play["evaluations_per_s"] > 0
+    for name in ("simulations_per_s", "positions_per_s", "games_per_s"):
+        assert play[name] is None
+    assert play["cached"]["positions_per_s"] is None
+    lines = describe(results).splitlines()
+    for start in ("  simulations", "  positions", "  with the evaluation cache", "  games"):
+        (line,) = [line for line in lines if line.startswith(start)]
+        assert line.split()[-1] == "-"
+
+
+def test_self_play_is_measured_longer_until_the_first_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[float] = []
+
+    def play_for(actor: object, *, seconds: float) -> PlayReport:
+        calls.append(seconds)
+        num_positions = 4 if len(calls) == 4 else 0
+        stats = PlayStats(1.0, 0.5, num_positions, num_positions, 8, 0, 8)
+        return PlayReport([], stats)
+
+    monkeypatch.setattr(self_play_speed, "TURN_S", 0.02)
+    monkeypatch.setattr(self_play_speed, "_play_for", play_for)
+    monkeypatch.setattr(self_play_speed, "_measure_cached", lambda sample, **how: {})
+    sample = make_sample(tiny_config())
+    found = self_play_speed.measure_self_play(sample, seconds=0.03)
+    # One turn to warm up, two that were asked for, and one more in which the moves are made.
+    assert len(calls) == 4
+    assert found["positions_per_s"] == pytest.approx(4 / 3)
+    assert found["games_per_s"] is None
 
 
 @pytest.mark.slow
