@@ -38,7 +38,7 @@ def test_answers_are_the_networks_whatever_is_known(game_name: str, num_entries:
 
 
 def test_only_what_is_not_known_is_asked_for() -> None:
-    """In quarters of the batch, rounded down to rows; known rows fill up the last."""
+    """Row by row in batches of less than 32; in larger ones known rows fill up the last part."""
     game = game_named("tic_tac_toe")
     cache, network = make_cache(game)
     states = np.concatenate([state_after(game, [cell]) for cell in range(9)])
@@ -46,10 +46,24 @@ def test_only_what_is_not_known_is_asked_for() -> None:
     cache.evaluate(states[[0, 3, 1, 4, 2]])
     cache.evaluate(states[[8, 0, 1, 2, 3, 7, 6, 5, 5]])  # twice, since they come at once
     cache.evaluate(states)
-    assert [len(batch) for batch in network.batches] == [3, 2, 6]
+    assert [len(batch) for batch in network.batches] == [3, 2, 5]
     np.testing.assert_array_equal(network.batches[1], game.observe(states[[3, 4]]))
     np.testing.assert_array_equal(network.batches[2][:5], game.observe(states[[8, 7, 6, 5, 5]]))
-    assert (cache.num_hits, cache.num_misses) == (0 + 3 + 3 + 9, 3 + 2 + 6)
+    assert (cache.num_hits, cache.num_misses) == (0 + 3 + 4 + 9, 3 + 2 + 5)
+
+
+def test_large_batches_are_asked_for_in_sixteenths() -> None:
+    game = game_named("connect_four")
+    cache, network = make_cache(game)
+    states = random_states(game, np.random.default_rng(73), num_states=64)
+    cache.evaluate(states[:1])
+    planes = game.observe(states)
+    num_missing = int((planes != planes[0]).any(axis=(1, 2, 3)).sum())
+    cache.evaluate(states)
+    answer = cache.evaluate(states)
+    assert [len(batch) for batch in network.batches] == [1, 64]
+    assert 60 < num_missing < 64  # rounded up to a multiple of 4
+    assert_same_answers(answer, game, states)
 
 
 def test_positions_that_look_alike_are_one() -> None:
