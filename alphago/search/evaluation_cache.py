@@ -22,7 +22,8 @@ NO_KEY = np.uint64(0)  # of an entry that holds nothing
 # The network is asked for whole parts of a batch, filled up with rows that are known. OpenVINO
 # takes a tenth longer where a batch has another size than the one before, but large parts spare
 # fewer rows. Positions/s without the cache, with 4, 8 and 16 parts, int8: Connect Four 180, 245,
-# 271, 280; Go 9x9, a fresh network (1 % known) 342, 341, 351, 331, a trained one 309, 426, 426, 426.
+# 271, 280; Go 9x9 with a fresh network (1 % known) 342, 341, 351, 331, with a trained one 309, 426,
+# 426, 426.
 NUM_PARTS = 16
 
 
