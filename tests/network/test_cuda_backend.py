@@ -110,7 +110,8 @@ def test_torch_on_a_gpu_is_this_backend(monkeypatch):
     monkeypatch.setattr(
         inference, "make_cuda_backend", lambda graph, target: targets.append(target)
     )
-    monkeypatch.setattr(inference, "TorchBackend", lambda graph, target: None)  # the reference
+    # The reference, which is on the GPU as well.
+    monkeypatch.setattr(inference, "TorchBackend", lambda graph, target: TorchBackend(graph, CPU))
     monkeypatch.setattr(inference, "native_precision", lambda device: "bf16")
     device = torch.device("cuda")
     for precision in ("bf16", "fp32"):
