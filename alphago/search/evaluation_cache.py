@@ -57,7 +57,6 @@ class EvaluationCache:
 
     Attributes:
         num_hits: rows that it answered itself.
-        num_misses: rows that it asked the network for.
     """
 
     def __init__(self, game: Game, evaluator: ObservationEvaluator, *, num_entries: int) -> None:
@@ -75,7 +74,6 @@ class EvaluationCache:
         # Zobrist's method (see `games/go/board.py`) for every cell of every plane.
         self._cell_keys = np.random.default_rng(64).integers(2**64, size=num_cells, dtype=np.uint64)
         self.num_hits = 0
-        self.num_misses = 0
 
     @property
     def num_bytes(self) -> int:
@@ -106,7 +104,6 @@ class EvaluationCache:
             assert found.value.shape == (num_asked,), found.value.shape
             store(self._entries, keys, order[:num_missing], found, answer)
         self.num_hits += num_rows - num_asked
-        self.num_misses += num_asked
         return answer
 
 

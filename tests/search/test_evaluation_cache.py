@@ -30,11 +30,13 @@ def test_answers_are_the_networks_whatever_is_known(game_name: str, num_entries:
     rng = np.random.default_rng(70)
     cache, network = make_cache(game, num_entries)
     states = random_states(game, rng, num_states=60)
+    num_rows = 0
     for _ in range(30):
         batch = states[rng.integers(0, 60, size=rng.integers(1, 12))]
         assert_same_answers(cache.evaluate(batch), game, batch)
+        num_rows += len(batch)
     assert cache.num_hits > 0 or num_entries < 16
-    assert cache.num_misses == sum(map(len, network.batches))
+    assert cache.num_hits == num_rows - sum(map(len, network.batches))
 
 
 def test_only_what_is_not_known_is_asked_for() -> None:
@@ -49,7 +51,7 @@ def test_only_what_is_not_known_is_asked_for() -> None:
     assert [len(batch) for batch in network.batches] == [3, 2, 5]
     np.testing.assert_array_equal(network.batches[1], game.observe(states[[3, 4]]))
     np.testing.assert_array_equal(network.batches[2][:5], game.observe(states[[8, 7, 6, 5, 5]]))
-    assert (cache.num_hits, cache.num_misses) == (0 + 3 + 4 + 9, 3 + 2 + 5)
+    assert cache.num_hits == 0 + 3 + 4 + 9
 
 
 def test_large_batches_are_asked_for_in_sixteenths() -> None:
