@@ -10,7 +10,7 @@ from alphago.games.go.game import Go
 from alphago.games.notation import format_moves, replay
 from alphago.network.evaluator import NetworkEvaluator
 from alphago.network.precision import BITS, Inference
-from alphago.types import FloatArray, States
+from alphago.types import FloatArray, States, Weights
 from eval.matches import MatchResult
 from eval.suites import SuiteResult
 from selfplay.records import GameRecord
@@ -37,6 +37,7 @@ class Reporter:
         self._metrics = MetricsWriter(run_dir, first_step=first_step)
         config = session.config
         self._evaluator = NetworkEvaluator(session.game, config.network, config.evaluator)
+        self._drawn: Weights | None = None  # the network that the evaluator holds
         self._results: dict[str, float] = {}  # of gate and suite, until the iteration is written
         self._inference: Inference | None = None  # that was shown last
         self._quiet_since = time.monotonic()
@@ -185,8 +186,8 @@ class Reporter:
         shown = self._inference
         self._inference = inference
         if shown is None or inference.refused or inference[:2] != shown[:2]:
-            version = self._session.counters.version
-            self.message(f"inference of network {version}: {inference}")
+            # Without the network's number: an actor may answer after the next one was promoted.
+            self.message(f"inference: {inference}")
 
     def _show_time(self) -> None:
         session = self._session
@@ -244,7 +245,10 @@ class Reporter:
 
     def _policy(self, state: States) -> FloatArray:
         """Returns the best network's policy [A] over the legal actions of one state [1]."""
-        self._evaluator.load_weights(self._session.best, self._session.positions)
+        best = self._session.best
+        if best is not self._drawn:
+            self._evaluator.load_weights(best, self._session.positions)
+            self._drawn = best
         logits = self._evaluator.evaluate(state).prior_logits[0]
         legal = self._session.game.legal_actions(state)[0]
         weights = np.where(legal, np.exp(logits - logits[legal].max()), 0.0)

@@ -115,7 +115,7 @@ def test_numbers_of_the_log_are_in_range(tmp_path: Path) -> None:
     progress = FakeProgress()
     config = tiny_config({"evaluator.precision": "int8"}, games=24)
     result = train_in(tmp_path / "run", config, progress=progress)
-    text = r"inference of network 0: openvino int8; policy KL [0-9.e-]+ nats, value error [0-9.e-]+"
+    text = r"inference: openvino int8; policy KL [0-9.e-]+ nats, value error [0-9.e-]+"
     assert re.fullmatch(text, progress.messages[0])
     lines = log_lines(tmp_path / "run", "iteration")
     assert lines[-1]["step"] == result.step
