@@ -5,12 +5,12 @@ import numpy.typing as npt
 
 from alphago.errors import PlayerError
 from alphago.games.game import Game
-from alphago.players.player import NamedPlayer, legal_actions_to_choose
+from alphago.players.player import SeededPlayer, legal_actions_to_choose
 from alphago.players.scores import WIN, expand
 from alphago.types import States
 
 
-class AlphaBetaPlayer(NamedPlayer):
+class AlphaBetaPlayer(SeededPlayer):
     """Plays the best move as far as it can see; beyond its horizon everything is a draw.
 
     Equals are decided at random by seed.
@@ -32,7 +32,7 @@ class AlphaBetaPlayer(NamedPlayer):
         self.game = game
         self.depth = depth
         self.name = f"alphabeta:depth={depth}"
-        self._rng = np.random.default_rng(seed)
+        self.reseed(seed)
 
     def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
         """Chooses an action [B] for each position, see `Player`."""

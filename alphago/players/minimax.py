@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from alphago.errors import PlayerError
 from alphago.games.game import Game
-from alphago.players.player import NamedPlayer, choose_uniformly, legal_actions_to_choose
+from alphago.players.player import SeededPlayer, choose_uniformly, legal_actions_to_choose
 from alphago.players.scores import WIN, Children, Scores, best_by_parent, expand, further
 from alphago.players.state_keys import first_occurrences, state_keys
 from alphago.types import States
@@ -14,7 +14,7 @@ MAX_POSITIONS = 100_000  # about a second; tic-tac-toe has 4,520 unfinished ones
 _MAX_BYTES = 1 << 28  # of the positions one move further; a state of Go holds its whole game
 
 
-class MinimaxPlayer(NamedPlayer):
+class MinimaxPlayer(SeededPlayer):
     """Plays the fastest win, else a draw, else the slowest loss; equals at random by seed.
 
     Positions are solved level by level, a whole level with one call of the rules, and remembered.
@@ -31,7 +31,7 @@ class MinimaxPlayer(NamedPlayer):
             max_positions: the most positions that one call may look at.
         """
         self.game = game
-        self._rng = np.random.default_rng(seed)
+        self.reseed(seed)
         self._max_positions = max_positions
         self._solved: dict[bytes, int] = {}  # score by position, view of its player to move
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from alphago.games.game import Game
 from alphago.games.go.game import Go
 from alphago.players.advice import advice_of, most_visited
-from alphago.players.player import MoveAdvice, NamedPlayer, legal_actions_to_choose
+from alphago.players.player import MoveAdvice, SeededPlayer, legal_actions_to_choose
 from alphago.search.search import SearchConfig, run_search
 from alphago.search.tree import node_bytes
 from alphago.types import Evaluator, SearchResult, States
@@ -54,7 +54,7 @@ def as_seen(game: Game, *, learnt: Game) -> Game:
     )
 
 
-class NetworkPlayer(NamedPlayer):
+class NetworkPlayer(SeededPlayer):
     """Plays the most visited move of a search without root noise (temperature 0).
 
     Every call searches anew, so a move depends on its position alone; equals are decided by value,
@@ -86,7 +86,7 @@ class NetworkPlayer(NamedPlayer):
         self.name = name
         self.num_simulations = num_simulations
         self.search_config = search_config
-        self._rng = np.random.default_rng(seed)
+        self.reseed(seed)
 
     def evaluator_for(self, game: Game) -> Evaluator:
         """Returns the network for the same board under other rules; nothing is loaded."""

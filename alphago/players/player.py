@@ -48,6 +48,19 @@ class NamedPlayer:
         return f"{type(self).__name__}({self.name!r})"
 
 
+class SeededPlayer(NamedPlayer):
+    """Base of our players that choose at random, if only between equals."""
+
+    _rng: np.random.Generator
+
+    def reseed(self, seed: int) -> None:
+        """Begins the random stream anew: from here on a player made with this seed does the same.
+
+        So matches can be played in parts, in any order and anywhere, with the same result.
+        """
+        self._rng = np.random.default_rng(seed)
+
+
 class MoveAdvice(NamedTuple):
     """What an advisor thinks of one legal move."""
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from alphago.errors import PlayerError
 from alphago.games.game import Game
 from alphago.players.advice import advice_of, most_visited
-from alphago.players.player import MoveAdvice, NamedPlayer, legal_actions_to_choose
+from alphago.players.player import MoveAdvice, SeededPlayer, legal_actions_to_choose
 from alphago.search.uct import run_uct, uct_row_bytes
 from alphago.types import SearchResult, States
 
@@ -17,7 +17,7 @@ _MAX_ROWS = 64  # positions in one search; more make none faster
 _MAX_BYTES = 1 << 28  # of the trees of one search, unless a single row needs more
 
 
-class UctPlayer(NamedPlayer):
+class UctPlayer(SeededPlayer):
     """Plays the most visited move of a UCT search; equals by value, then at random by seed.
 
     Every call searches anew, so a move depends on its position and the random stream alone.
@@ -57,7 +57,7 @@ class UctPlayer(NamedPlayer):
         self.exploration = exploration
         self.name = name
         self.should_stop = None
-        self._rng = np.random.default_rng(seed)
+        self.reseed(seed)
 
     def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
         """Chooses an action [B] for each position, see `Player`."""
