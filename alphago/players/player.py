@@ -69,6 +69,8 @@ class MoveAdvice(NamedTuple):
     visit_share: float  # share of the search's visits, 0 without a search
     value: float | None  # in [-1, 1], view of who would make the move; None where not tried
     prior: float  # probability before the search
+    standard_error: float | None = None  # of the value, in its unit; None where not known
+    num_visits: int = 0  # simulations or playouts that tried the move, 0 without a search
 
 
 @runtime_checkable
