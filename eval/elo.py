@@ -1,10 +1,33 @@
-"""Ratings: the Elo of a pool of players from the results of their games."""
+"""Ratings: the Elo of a pool of players from the results of their games.
 
-from collections.abc import Mapping, Sequence
+The model is that of BayesElo (Rao and Kupper, Journal of the American Statistical Association 1967,
+62:194): with the difference d of two players' Elo and one number for the pool, the *draw Elo* D,
+
+    P(win)  = 1 / (1 + 10^((D - d) / 400))
+    P(loss) = 1 / (1 + 10^((D + d) / 400))
+    P(draw) = what is left
+
+A win is what it takes to be D Elo better. D is estimated together with the ratings; where no game
+was drawn there is none, and the model is that of Elo. The anchors' ratings are known and stay, so
+that a pool has a zero that does not drift with it.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from numbers import Integral
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
 
 from alphago.errors import AlphagoError
+from eval.elo_posterior import Floats, Posterior, find_covariance, find_interval, find_mode
+
+_LOGITS_PER_ELO = math.log(10) / 400
+_PRIOR_SD = 1_000.0  # Elo
+
+# Wins, draws and losses of pairs of players, from the side of the first.
+_Tallies: TypeAlias = dict[tuple[str, str], tuple[int, int, int]]
 
 
 class EloError(AlphagoError):
@@ -40,39 +63,85 @@ class EloDifference(NamedTuple):
     standard_error: float  # 0 between two anchors
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RatingList:
-    """The ratings of a pool.
+    """The ratings of a pool of P players.
 
     Attributes:
-        ratings: strongest first; players of equal Elo by name.
-        draw_elo: the advantage that a decision takes, see `fit_ratings`; 0 without draws.
+        ratings: [P], strongest first; players of equal Elo by name.
+        draw_elo: the advantage that a win takes, in Elo; 0 without draws.
+        covariance: [P, P] of the estimates in Elo^2, in the order of `ratings`: the inverse of the
+            observed information, 0 for anchors.
     """
 
     ratings: list[Rating]
     draw_elo: float
+    covariance: Floats
 
     def difference(self, first: str, second: str) -> EloDifference:
-        """Returns by how many Elo `first` is above `second`.
+        """Returns by how much `first` is stronger than `second`.
+
+        Two ratings depend on each other: between players of many common games the difference is
+        known better than either rating. The intervals of two ratings do not tell.
 
         Raises:
             EloError: if one of them is not in the pool.
         """
-        raise NotImplementedError
+        places = {rating.player: place for place, rating in enumerate(self.ratings)}
+        for player in (first, second):
+            if player not in places:
+                raise EloError(f"no player {player!r} in the ratings, only: {', '.join(places)}")
+        i, j = places[first], places[second]
+        variance = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
+        difference = self.ratings[i].elo - self.ratings[j].elo
+        return EloDifference(difference, math.sqrt(max(0.0, variance)))
 
 
 def fit_ratings(results: Sequence[PairResult], *, anchors: Mapping[str, float]) -> RatingList:
     """Rates the players of a pool by maximum likelihood.
 
+    A weak prior, a Gaussian of 1,000 Elo around the mean of the anchors for each rating, and around
+    0 for the draw Elo, keeps the estimates finite at scores of 0 % and 100 % or where all games
+    are drawn. It weighs as much as an eighth of a game against an equal opponent. A player whom no
+    chain of games connects to an anchor is known by the prior alone, and has an interval of some
+    thousand Elo to say so.
+
+    The 95 % intervals are those of the profile likelihood: they hold each rating that, with all
+    others and the draw Elo at their best for it, is not too unlikely. So a player with 100 % has an
+    interval that is short downwards and long upwards.
+
     Args:
         results: of pairs of players, each pair once or several times, in either order.
         anchors: the players whose Elo is known and stays, at least one; they need not have played.
 
+    Returns:
+        A rating for each player and anchor. It does not depend on the order of the results.
+
     Raises:
-        EloError: without an anchor, if an anchor's Elo is not finite, or if a result has a negative
-            count or a player against itself.
+        EloError: without an anchor, if an anchor's Elo is not a finite number, or if a result has a
+            negative count or a player against itself.
     """
-    raise NotImplementedError
+    _check_anchors(anchors)
+    tallies = _merge_results(results)
+    free = sorted({player for pair in tallies for player in pair} - set(anchors))
+    centre = sum(anchors.values()) / len(anchors)
+    posterior = _make_posterior(tallies, free=free, anchors=anchors, centre=centre)
+    mode = find_mode(posterior)
+    covariance = find_covariance(posterior, mode)
+    spans = {player: (float(elo),) * 3 for player, elo in anchors.items()}
+    for index, player in enumerate(free):
+        ends = find_interval(posterior, mode, covariance=covariance, index=index)
+        elo, low, high = (float(each) / _LOGITS_PER_ELO for each in (mode[index], *ends))
+        spans[player] = centre + elo, centre + low, centre + high
+    order = sorted(spans, key=lambda player: (-spans[player][0], player))
+    return RatingList(
+        ratings=[
+            _make_rating(player, spans[player], tallies, is_anchor=player in anchors)
+            for player in order
+        ],
+        draw_elo=float(mode[-1]) / _LOGITS_PER_ELO if posterior.num_draws > 0 else 0.0,
+        covariance=_in_order(order, free=free, covariance=covariance / _LOGITS_PER_ELO**2),
+    )
 
 
 def expected_score(difference: float, draw_elo: float) -> float:
@@ -80,7 +149,9 @@ def expected_score(difference: float, draw_elo: float) -> float:
 
     With `draw_elo` 0 that is the logistic curve of Elo.
     """
-    raise NotImplementedError
+    margins = (difference - draw_elo, -difference - draw_elo)
+    win, loss = (_logistic(margin * _LOGITS_PER_ELO) for margin in margins)
+    return (1 + win - loss) / 2
 
 
 def elo_of_score(score: float) -> float:
@@ -93,4 +164,97 @@ def elo_of_score(score: float) -> float:
         The difference, -inf for 0 and inf for 1. Monotone, so that the ends of an interval of the
         score give the ends of one of the difference.
     """
-    raise NotImplementedError
+    assert 0 <= score <= 1, "not a share of the points"
+    if score in (0, 1):
+        return math.copysign(math.inf, score - 0.5)
+    return math.log(score / (1 - score)) / _LOGITS_PER_ELO
+
+
+def _logistic(logits: float) -> float:
+    """Returns 1 / (1 + exp(-logits)), which cannot overflow in this form."""
+    return (1 + math.tanh(logits / 2)) / 2
+
+
+def _check_anchors(anchors: Mapping[str, float]) -> None:
+    """Raises `EloError` unless there is an anchor and each has a finite Elo."""
+    if not anchors:
+        raise EloError("no anchor: give at least one player's Elo, or the ratings have no zero")
+    for player, elo in anchors.items():
+        is_number = isinstance(elo, int | float) and not isinstance(elo, bool)
+        if not is_number or not math.isfinite(elo):
+            raise EloError(f"anchor {player!r}: Elo is {elo!r}, allowed: a finite number")
+
+
+def _merge_results(results: Iterable[PairResult]) -> _Tallies:
+    """Adds up the results of each pair, from the side of the player whose name comes first.
+
+    Sorted, so that not even the rounding depends on the order of the results.
+    """
+    tallies: _Tallies = {}
+    for result in results:
+        first, second, wins, draws, losses = result
+        if first == second:
+            raise EloError(f"result of {first!r} against itself: a game needs two players")
+        for count in (wins, draws, losses):
+            if not isinstance(count, Integral) or count < 0:
+                raise EloError(
+                    f"result of {first!r} against {second!r}: got {wins} wins, {draws} draws and "
+                    f"{losses} losses, allowed: integers of at least 0"
+                )
+        if first > second:
+            first, second, wins, losses = second, first, losses, wins
+        old = tallies.get((first, second), (0, 0, 0))
+        tallies[first, second] = old[0] + wins, old[1] + draws, old[2] + losses
+    return dict(sorted(tallies.items()))
+
+
+def _make_posterior(
+    tallies: _Tallies, *, free: Sequence[str], anchors: Mapping[str, float], centre: float
+) -> Posterior:
+    """Returns the log-posterior of the free players' ratings, in logits above the centre."""
+    columns = {player: column for column, player in enumerate(free)}
+    num_draws = sum(draws for _, draws, _ in tallies.values())
+    slopes = np.zeros((2 * len(tallies), len(free) + (num_draws > 0)))
+    offsets = np.zeros(2 * len(tallies))
+    for row, pair in enumerate(tallies):
+        for player, sign in zip(pair, (1, -1), strict=True):
+            if player in columns:
+                slopes[2 * row, columns[player]] = sign
+            else:
+                offsets[2 * row] += sign * (anchors[player] - centre) * _LOGITS_PER_ELO
+    # A margin of the win, then that of the loss.
+    slopes[1::2], offsets[1::2] = -slopes[::2], -offsets[::2]
+    if num_draws > 0:
+        slopes[:, -1] = -1
+    counts = [count + draws for wins, draws, losses in tallies.values() for count in (wins, losses)]
+    return Posterior(
+        slopes=slopes,
+        offsets=offsets,
+        counts=np.array(counts, dtype=np.float64),
+        num_draws=num_draws,
+        prior_precision=1 / (_PRIOR_SD * _LOGITS_PER_ELO) ** 2,
+    )
+
+
+def _make_rating(
+    player: str, span: tuple[float, float, float], tallies: _Tallies, *, is_anchor: bool
+) -> Rating:
+    """Puts a player's Elo and interval beside its games."""
+    num_games = half_points = 0
+    for pair, (wins, draws, losses) in tallies.items():
+        if player in pair:
+            num_games += wins + draws + losses
+            half_points += 2 * (wins if player == pair[0] else losses) + draws
+    elo, low, high = span
+    score = half_points / (2 * num_games) if num_games > 0 else None
+    return Rating(player, elo, low, high, num_games, score, is_anchor)
+
+
+def _in_order(order: Sequence[str], *, free: Sequence[str], covariance: Floats) -> Floats:
+    """Returns the [P, P] covariance of players in an order, of whom the anchors have none."""
+    columns = {player: column for column, player in enumerate(free)}
+    places = [place for place, player in enumerate(order) if player in columns]
+    chosen = [columns[order[place]] for place in places]
+    ordered = np.zeros((len(order), len(order)))
+    ordered[np.ix_(places, places)] = covariance[np.ix_(chosen, chosen)]
+    return ordered
