@@ -1,7 +1,8 @@
 """Matches: many games of two players at once, from paired openings."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -36,32 +37,63 @@ class Tally(NamedTuple):
     losses: int
 
 
+class Thinking(NamedTuple):
+    """The time a player took for its moves."""
+
+    seconds: float
+    num_moves: int
+
+    @property
+    def seconds_per_move(self) -> float:
+        """The mean; 0 without any moves."""
+        return self.seconds / max(1, self.num_moves)
+
+
 @dataclass(frozen=True, kw_only=True)
 class MatchResult:
     """The result of a match, told from the first player's side.
 
+    Two results are equal when the games are, whatever time they took.
+
     Attributes:
         first: name of the first player.
         second: name of the second player.
-        as_player_0: the first player's results in the games in which it moved first.
-        as_player_1: its results in the others.
         games: the actions of each game, opening included.
         first_seats: which player id the first player had in each game.
+        outcomes: of each game for the first player: 1 won, 0 drawn, -1 lost.
         endings: how each game ended.
+        thinking: how long the first and the second player thought. Of games side by side each move
+            has an equal share of the time that they took together.
     """
 
     first: str
     second: str
-    as_player_0: Tally
-    as_player_1: Tally
     games: list[list[int]]
     first_seats: list[int]
+    outcomes: list[int]
     endings: list[GameEnding]
+    thinking: tuple[Thinking, Thinking] = field(compare=False)
+
+    @property
+    def as_player_0(self) -> Tally:
+        """The first player's results in the games in which it moved first."""
+        return self._tally(seat=0)
+
+    @property
+    def as_player_1(self) -> Tally:
+        """The first player's results in the other games."""
+        return self._tally(seat=1)
 
     @property
     def total(self) -> Tally:
         """The first player's results in all games."""
-        return _add_tallies([self.as_player_0, self.as_player_1])
+        return _tally(self.outcomes)
+
+    @property
+    def seconds_per_move(self) -> tuple[float, float]:
+        """The mean thinking time of the first and the second player."""
+        first, second = self.thinking
+        return first.seconds_per_move, second.seconds_per_move
 
     @property
     def score(self) -> float:
@@ -82,6 +114,11 @@ class MatchResult:
     def num_distinct_games(self) -> int:
         """How many different lists of actions were played."""
         return len({tuple(actions) for actions in self.games})
+
+    def _tally(self, *, seat: int) -> Tally:
+        """Counts the results in the games in which the first player had this id."""
+        games = zip(self.outcomes, self.first_seats, strict=True)
+        return _tally([outcome for outcome, had in games if had == seat])
 
 
 class MatchInterruptedError(KeyboardInterrupt):
@@ -160,6 +197,7 @@ def play_match(
         games=[list(opening) for opening in openings for _ in range(2)][:num_games],
         first_seats=np.arange(num_games) % 2,
         forfeits={},
+        thinking=[Thinking(0.0, 0)] * 2,
     )
     active = np.arange(num_games)
     try:
@@ -186,11 +224,14 @@ def merge_matches(parts: Sequence[MatchResult]) -> MatchResult:
     return MatchResult(
         first=parts[0].first,
         second=parts[0].second,
-        as_player_0=_add_tallies([part.as_player_0 for part in parts]),
-        as_player_1=_add_tallies([part.as_player_1 for part in parts]),
         games=[actions for part in parts for actions in part.games],
         first_seats=[seat for part in parts for seat in part.first_seats],
+        outcomes=[outcome for part in parts for outcome in part.outcomes],
         endings=[ending for part in parts for ending in part.endings],
+        thinking=(
+            _sum([part.thinking[0] for part in parts]),
+            _sum([part.thinking[1] for part in parts]),
+        ),
     )
 
 
@@ -206,6 +247,7 @@ def match_summary(result: MatchResult) -> dict[str, object]:
         "as_player_1": result.as_player_1._asdict(),
         "score": result.score,
         "interval": list(result.interval),
+        "seconds_per_move": list(result.seconds_per_move),
         "num_truncated": result.num_truncated,
         "forfeits": [count_forfeits(result.endings, player=player) for player in (0, 1)],
         "forfeited_games": forfeited_games(result),
@@ -267,6 +309,7 @@ class _GamesInPlay:
         games: the actions of each game.
         first_seats: int64 [B], the first player's id.
         forfeits: for forfeited games, by index, which player (0 or 1) did it, and how.
+        thinking: of the first and the second player so far.
     """
 
     game: Game
@@ -275,6 +318,7 @@ class _GamesInPlay:
     games: list[list[int]]
     first_seats: npt.NDArray[np.int64]
     forfeits: dict[int, tuple[int, Forfeit]]
+    thinking: list[Thinking]
 
 
 def _plies(in_play: _GamesInPlay) -> Iterator[npt.NDArray[np.int64]]:
@@ -286,14 +330,7 @@ def _plies(in_play: _GamesInPlay) -> Iterator[npt.NDArray[np.int64]]:
     game, states = in_play.game, in_play.states
     active = np.arange(len(states))
     while active.size:
-        actions, given_up = _choose(
-            game,
-            states[active],
-            in_play.players,
-            first_seats=in_play.first_seats[active],
-            numbers=active.tolist(),
-            games=in_play.games,
-        )
+        actions, given_up = _choose(in_play, active)
         in_play.forfeits.update(given_up)
         goes_on = ~np.isin(active, list(given_up))
         playing, actions = active[goes_on], actions[goes_on]
@@ -314,7 +351,7 @@ def _result(in_play: _GamesInPlay, indices: Sequence[int], *, claims: Claims) ->
     """Returns the result of some games, all finished, by index."""
     rows = np.array(indices)
     seats, states = in_play.first_seats[rows], in_play.states[rows]
-    outcomes = in_play.game.returns(states)[np.arange(len(rows)), seats]
+    outcomes = np.sign(in_play.game.returns(states)[np.arange(len(rows)), seats]).astype(np.int64)
     for k, index in enumerate(indices):
         if index in in_play.forfeits:
             outcomes[k] = -1 if in_play.forfeits[index][0] == 0 else 1
@@ -322,43 +359,30 @@ def _result(in_play: _GamesInPlay, indices: Sequence[int], *, claims: Claims) ->
     return MatchResult(
         first=first.name,
         second=second.name,
-        as_player_0=_tally(outcomes[seats == 0]),
-        as_player_1=_tally(outcomes[seats == 1]),
         games=[in_play.games[index] for index in indices],
         first_seats=seats.tolist(),
+        outcomes=outcomes.tolist(),
         endings=game_endings(
             in_play.game, states, indices, forfeits=in_play.forfeits, claims=claims
         ),
+        thinking=(in_play.thinking[0], in_play.thinking[1]),
     )
 
 
 def _choose(
-    game: Game,
-    states: States,
-    players: tuple[Player, Player],
-    *,
-    first_seats: npt.NDArray[np.int64],
-    numbers: Sequence[int],
-    games: Sequence[Sequence[int]],
+    in_play: _GamesInPlay, active: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], dict[int, tuple[int, Forfeit]]]:
-    """Asks each player once about the games [B] in which it is to move.
-
-    Args:
-        game: the rules.
-        states: [B] unfinished positions.
-        players: the first and the second player.
-        first_seats: int64 [B], the first player's id.
-        numbers: which games they are.
-        games: the actions of every game of the match.
+    """Asks each player once about the unfinished games [B], by index, in which it is to move.
 
     Returns:
-        The actions int64 [B], and for forfeited games, by number, which player (0 or 1) did it and
+        The actions int64 [B], and for forfeited games, by index, which player (0 or 1) did it and
         how; their actions mean nothing.
     """
+    states, games = in_play.states[active], in_play.games
     actions = np.full(len(states), -1, dtype=np.int64)
     forfeits: dict[int, tuple[int, Forfeit]] = {}
-    is_first = game.to_play(states) == first_seats
-    keys = state_keys(states)
+    is_first = in_play.game.to_play(states) == in_play.first_seats[active]
+    keys, numbers = state_keys(states), active.tolist()
     for side, mask in enumerate((is_first, ~is_first)):
         rows = sorted(np.flatnonzero(mask).tolist(), key=keys.__getitem__)
         if not rows:
@@ -366,7 +390,11 @@ def _choose(
         so_far = [
             GameSoFar(numbers[row], games[numbers[row]], states[row : row + 1]) for row in rows
         ]
-        for row, answer in zip(rows, _ask(players[side], states[rows], so_far), strict=True):
+        started = time.perf_counter()
+        answers = _ask(in_play.players[side], states[rows], so_far)
+        thought = Thinking(time.perf_counter() - started, len(rows))
+        in_play.thinking[side] = _sum([in_play.thinking[side], thought])
+        for row, answer in zip(rows, answers, strict=True):
             if isinstance(answer, Forfeit):
                 forfeits[numbers[row]] = (side, answer)
             else:
@@ -383,12 +411,11 @@ def _ask(player: Player, states: States, games: Sequence[GameSoFar]) -> list[int
     return [int(action) for action in actions]
 
 
-def _add_tallies(tallies: Sequence[Tally]) -> Tally:
-    """Returns the sums of wins, draws and losses."""
-    return Tally(*np.sum(tallies, axis=0).tolist())
+def _sum(times: Sequence[Thinking]) -> Thinking:
+    """Returns the time of all of them together."""
+    return Thinking(sum(each.seconds for each in times), sum(each.num_moves for each in times))
 
 
-def _tally(outcomes: npt.NDArray[np.float32]) -> Tally:
-    """Counts results [K], 1 for a win and -1 for a loss."""
-    wins, losses = int((outcomes > 0).sum()), int((outcomes < 0).sum())
-    return Tally(wins=wins, draws=len(outcomes) - wins - losses, losses=losses)
+def _tally(outcomes: Sequence[int]) -> Tally:
+    """Counts results, 1 for a win and -1 for a loss."""
+    return Tally(wins=outcomes.count(1), draws=outcomes.count(0), losses=outcomes.count(-1))

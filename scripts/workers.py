@@ -1,0 +1,295 @@
+"""Workers that play parts of matches: this process, or several processes of Ray."""
+
+import contextlib
+import itertools
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import psutil
+
+from alphago.errors import AlphagoError, TrainingError
+from alphago.games import Game, make_game
+from alphago.players import Player, make_player
+from alphago.players.engine import EngineSettings
+from alphago.players.game_follower import GameFollower
+from eval.match_plan import MatchPart, play_part
+from eval.matches import MatchResult, Progress
+from selfplay.cpus import usable_cpus
+
+TIMEOUT_S = 60.0  # for a move of a GTP program
+
+_CLOSE_S = 5.0  # for a worker to end its GTP programs; then it is ended with them
+
+
+class WorkerError(TrainingError):
+    """A process that plays games has died."""
+
+
+class MatchTask(NamedTuple):
+    """A part of a match, as plain data that travels to a worker.
+
+    Attributes:
+        game: the game as text, `NAME[:key=value,...]`.
+        players: the first and the second player as text, see `alphago.players.text`.
+        part: the games.
+        timeout_s: seconds that a move of a GTP program may take.
+    """
+
+    game: str
+    players: tuple[str, str]
+    part: MatchPart
+    timeout_s: float = TIMEOUT_S
+
+
+class Workers(Protocol):
+    """The workers of a match or a ladder.
+
+    Attributes:
+        num_workers: how many tasks are played at a time.
+    """
+
+    num_workers: int
+
+    def run(
+        self, tasks: Iterable[MatchTask], *, progress: Progress | None = None
+    ) -> Iterator[tuple[int, MatchResult]]:
+        """Plays tasks, each on one worker.
+
+        A task is taken from the iterator when a worker is free to play it, so what comes next may
+        depend on the results so far. An iterator that has none at the moment is asked again after
+        the next result. Whoever stops early drops the tasks that are being played.
+
+        Args:
+            tasks: what to play.
+            progress: as in `play_match`, of the task that is being played; told where one worker
+                plays in this process alone.
+
+        Yields:
+            Which task it was (from 0, in the order of the iterator) and its result, as they finish.
+
+        Raises:
+            AlphagoError: whatever ended a task, as it was raised by the worker.
+            MatchInterruptedError: on Ctrl-C in this process, with the games of the running task.
+            KeyboardInterrupt: on Ctrl-C while other processes play.
+            WorkerError: if a worker has died.
+        """
+        ...
+
+
+@contextlib.contextmanager
+def workers(num_workers: int, *, here: "MatchWorker | None" = None) -> Iterator[Workers]:
+    """Makes workers for the time of the block.
+
+    Args:
+        num_workers: how many. One is this process, more are processes of Ray, of one thread each.
+        here: the worker of this process, where it exists already and has made players.
+
+    Yields:
+        The workers.
+
+    Raises:
+        TrainingError: if Ray does not start.
+    """
+    if num_workers == 1:
+        with contextlib.closing(here or MatchWorker(num_processes=usable_cpus())) as worker:
+            yield InlineWorkers(worker)
+        return
+    from scripts.ray_session import ray_session
+
+    num_gpus = _num_gpus()
+    with ray_session(num_actors=num_workers, num_gpus=num_gpus):
+        pool = RayWorkers(num_workers, num_gpus=num_gpus)
+        with contextlib.closing(pool):
+            yield pool
+
+
+class MatchWorker:
+    """Plays tasks one after the other, and keeps the players it has made."""
+
+    def __init__(self, *, num_processes: int = 1) -> None:
+        """Begins without players.
+
+        Args:
+            num_processes: GTP programs at a time, for each player that is one.
+        """
+        self._num_processes = num_processes
+        self._games: dict[str, Game] = {}
+        self._players: dict[tuple[str, str, float, bool], Player] = {}
+
+    def game(self, text: str) -> Game:
+        """Returns the game of a text.
+
+        Raises:
+            AlphagoError: if there is none.
+        """
+        if text not in self._games:
+            self._games[text] = make_game(text)
+        return self._games[text]
+
+    def players(
+        self, game: str, texts: tuple[str, str], *, timeout_s: float = TIMEOUT_S
+    ) -> tuple[Player, Player]:
+        """Returns the players of two texts, two of them where the texts are equal.
+
+        Raises:
+            AlphagoError: if one cannot be made.
+        """
+        first, second = texts
+        return (
+            self._player(game, first, timeout_s=timeout_s, is_twin=False),
+            self._player(game, second, timeout_s=timeout_s, is_twin=first == second),
+        )
+
+    def play(self, task: MatchTask, progress: Progress | None = None) -> MatchResult:
+        """Plays a task, see `play_part`."""
+        first, second = self.players(task.game, task.players, timeout_s=task.timeout_s)
+        return play_part(self.game(task.game), first, second, task.part, progress)
+
+    def process_id(self) -> int:
+        """Returns the number of the process that it runs in."""
+        return os.getpid()
+
+    def close(self) -> None:
+        """Ends the GTP programs."""
+        for player in self._players.values():
+            if isinstance(player, GameFollower):
+                player.close()
+
+    def _player(self, game: str, text: str, *, timeout_s: float, is_twin: bool) -> Player:
+        key = (game, text, timeout_s, is_twin)
+        if key not in self._players:
+            engines = EngineSettings(timeout_s=timeout_s, num_processes=self._num_processes)
+            # No seed: `play_part` gives one for each part.
+            self._players[key] = make_player(text, game=self.game(game), engines=engines)
+        return self._players[key]
+
+
+class InlineWorkers:
+    """One worker, this process."""
+
+    num_workers = 1
+
+    def __init__(self, worker: MatchWorker) -> None:
+        """Keeps the worker."""
+        self._worker = worker
+
+    def run(
+        self, tasks: Iterable[MatchTask], *, progress: Progress | None = None
+    ) -> Iterator[tuple[int, MatchResult]]:
+        """Plays tasks one after the other, see `Workers`."""
+        upcoming = iter(tasks)
+        for number in itertools.count():
+            task = next(upcoming, None)
+            if task is None:
+                return
+            yield number, self._worker.play(task, progress)
+
+
+class RayWorkers:
+    """Workers in processes of their own. Ray must have been started."""
+
+    def __init__(self, num_workers: int, *, num_gpus: int) -> None:
+        """Prepares them; each starts with its first task.
+
+        Args:
+            num_workers: how many.
+            num_gpus: GPUs that they share.
+        """
+        import ray
+
+        from selfplay.resources import gpu_share
+
+        share = gpu_share(num_actors=num_workers, num_gpus=num_gpus)
+        # One CPU: Ray makes it OMP_NUM_THREADS.
+        self._remote_worker = ray.remote(num_cpus=1, num_gpus=share)(MatchWorker)
+        self.num_workers = num_workers
+        # By slot, from 0 to num_workers - 1.
+        self._actors: dict[int, Any] = {}
+        self._process_ids: dict[int, Any] = {}  # open or answered calls
+
+    def run(
+        self, tasks: Iterable[MatchTask], *, progress: Progress | None = None
+    ) -> Iterator[tuple[int, MatchResult]]:
+        """Plays as many tasks at a time as there are workers, see `Workers`."""
+        import ray
+
+        upcoming, numbers = iter(tasks), itertools.count()
+        calls: dict[Any, tuple[int, int]] = {}  # open call -> the task's number, the worker's slot
+        try:
+            while True:
+                busy = {slot for _, slot in calls.values()}
+                for slot in sorted(set(range(self.num_workers)) - busy):
+                    if (task := next(upcoming, None)) is None:
+                        break
+                    calls[self._actor(slot).play.remote(task)] = (next(numbers), slot)
+                if not calls:
+                    return
+                ready, _ = ray.wait(list(calls), num_returns=1)
+                number, slot = calls[ready[0]]
+                result = _answer(ready[0], slot=slot)
+                del calls[ready[0]]
+                yield number, result
+        finally:
+            for _, slot in calls.values():
+                self._end(slot)
+
+    def close(self) -> None:
+        """Ends all workers and their GTP programs; what they are playing is dropped."""
+        import ray
+
+        goodbyes = [actor.close.remote() for actor in self._actors.values()]
+        if goodbyes:
+            ray.wait(goodbyes, num_returns=len(goodbyes), timeout=_CLOSE_S)
+        for slot in list(self._actors):
+            self._end(slot)
+
+    def _actor(self, slot: int) -> Any:
+        """Returns the worker of a slot, started if there is none."""
+        if slot not in self._actors:
+            self._actors[slot] = self._remote_worker.remote()
+            self._process_ids[slot] = self._actors[slot].process_id.remote()
+        return self._actors[slot]
+
+    def _end(self, slot: int) -> None:
+        """Ends a worker at once, and the programs that it has started, which would outlive it."""
+        import ray
+        from ray.exceptions import GetTimeoutError, RayError
+
+        programs: list[psutil.Process] = []
+        # A worker that has not started yet, or has died, has no programs that can be found.
+        with contextlib.suppress(RayError, GetTimeoutError, psutil.Error):
+            process_id = ray.get(self._process_ids.pop(slot), timeout=0)
+            programs = psutil.Process(process_id).children(recursive=True)
+        ray.kill(self._actors.pop(slot))
+        for program in programs:
+            with contextlib.suppress(psutil.Error):
+                program.kill()
+
+
+def _answer(call: Any, *, slot: int) -> Any:
+    """Returns what a call answered; an error of ours comes as it was raised in the worker.
+
+    Ray would give it a message of many lines, the traceback of the other process.
+    """
+    import ray
+    from ray.exceptions import OutOfMemoryError, RayActorError, RayTaskError
+
+    try:
+        return ray.get(call)
+    except RayTaskError as error:
+        if isinstance(error.cause, AlphagoError):
+            raise error.cause from error
+        raise
+    except (OutOfMemoryError, RayActorError) as error:
+        reason = str(error).splitlines()[0]
+        raise WorkerError(f"worker {slot + 1} died: {reason}") from error
+
+
+def _num_gpus() -> int:
+    """Returns how many GPUs there are for the workers to share."""
+    import torch
+
+    from alphago.network.evaluator import cuda_fault
+
+    return 0 if cuda_fault() else torch.cuda.device_count()
