@@ -44,12 +44,13 @@ def format_moves(game: Game, actions: Iterable[int]) -> str:
     return " ".join(game.action_to_text(int(action)) for action in actions)
 
 
-def replay(game: Game, actions: Sequence[int]) -> States:
-    """Plays actions from the start.
+def replay(game: Game, actions: Sequence[int], *, start: States | None = None) -> States:
+    """Plays actions one after the other.
 
     Args:
         game: the game to play.
         actions: the actions in order.
+        start: [1] the state to begin with; None for the start of a game.
 
     Returns:
         [1] the state after the last of them.
@@ -57,7 +58,7 @@ def replay(game: Game, actions: Sequence[int]) -> States:
     Raises:
         IllegalActionError: if an action cannot be played; it names ply, move and legal moves.
     """
-    states = game.initial_states(1)
+    states = game.initial_states(1) if start is None else start
     for ply, action in enumerate(actions, start=1):
         try:
             states = game.step(states, [action])

@@ -32,13 +32,16 @@ class Oracle:
     name = "oracle"
 
     def __init__(self, suite, num_right):
-        self.best = suite.best_actions
+        self.best = suite.right_actions
         self.num_right = num_right
+        self.num_asked = 0
 
     def choose_actions(self, states):
-        right = np.arange(len(states)) < self.num_right
-        wrong = GAME.legal_actions(states) & ~self.best
-        return np.where(right, self.best.argmax(axis=1), wrong.argmax(axis=1))
+        rows = np.arange(self.num_asked, self.num_asked + len(states))
+        self.num_asked += len(states)
+        best = self.best[rows]
+        wrong = GAME.legal_actions(states) & ~best
+        return np.where(rows < self.num_right, best.argmax(axis=1), wrong.argmax(axis=1))
 
 
 def network_player(evaluator, num_simulations):
@@ -63,7 +66,7 @@ def test_only_decisive_positions_count():
     decisive = [position for position in content if position["decisive"]]
     assert (len(content), len(decisive), len(suite.states)) == (40, 32, 32)
     assert suite.name == "connect_four_small"
-    for mask, position in zip(suite.best_actions, decisive, strict=True):
+    for mask, position in zip(suite.right_actions, decisive, strict=True):
         assert [str(action + 1) for action in np.flatnonzero(mask)] == position["best"]
 
 
@@ -91,7 +94,7 @@ def test_one_search_gives_both_numbers_of_a_network():
     order = [3, 2, 1, 4, 0, 5, 6]
     legal = GAME.legal_actions(suite.states)
     favourites = [next(a for a in order if legal[row, a]) for row in range(32)]
-    right = sum(suite.best_actions[row, action] for row, action in enumerate(favourites))
+    right = sum(suite.right_actions[row, action] for row, action in enumerate(favourites))
     assert result.raw_policy.num_correct == right
     assert result.choice.num_positions == 32
 
@@ -146,7 +149,7 @@ def test_a_missing_key_decisive_counts_and_other_keys_do_not_matter(tmp_path):
     path = write(tmp_path / "ä b.json", [{"moves": "", "best": ["4"], "value": "win"}])
     suite = load_suite(GAME, path)
     assert suite.name == "ä b"
-    assert np.flatnonzero(suite.best_actions[0]).tolist() == [3]
+    assert np.flatnonzero(suite.right_actions[0]).tolist() == [3]
     assert suite.states.tobytes() == GAME.initial_states(1).tobytes()
 
 
