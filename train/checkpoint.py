@@ -12,9 +12,10 @@
 
 import json
 import logging
+import math
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -56,6 +57,7 @@ _FILES = (  # beside them POSITIONS_FILE, which the first version did not write
 _TEMPORARY = ".tmp-"  # beginning of the name of a folder that is being written or removed
 _REPLACED = ".replaced"  # end of the name of a checkpoint whose place another is about to take
 _BROKEN = ".broken"  # end of the name of a checkpoint that was set aside
+_NUM_NEWEST = 3  # checkpoints that always stay
 _NAME = re.compile(rf"(\d{{8,}})({re.escape(_REPLACED)})?")
 
 _log = logging.getLogger(__name__)
@@ -179,19 +181,51 @@ def set_aside_newer(folder: Path) -> None:
         newer.rename(aside)
 
 
-def prune(run_folder: Path, *, keep_last: int) -> None:
-    """Removes old checkpoints.
+def prune(run_folder: Path, *, keep: int) -> None:
+    """Removes old checkpoints, so that those that stay are spread over the whole run.
 
     Args:
         run_folder: folder of the run.
-        keep_last: newest checkpoints that stay, at least 1; so does the one named by `best`.
+        keep: how many stay, see `folders_to_keep`.
     """
-    assert keep_last >= 1, "a run always keeps a checkpoint"
-    best = read_best(run_folder)
-    for folder in _checkpoints(run_folder / CHECKPOINTS_FOLDER)[:-keep_last]:
-        if folder.name != best:
+    folders = _checkpoints(run_folder / CHECKPOINTS_FOLDER)
+    kept = folders_to_keep(folders, best=read_best(run_folder), num_kept=keep)
+    for folder in folders:
+        if folder not in kept:
             # Renamed first, so that no half removed folder passes for a broken checkpoint.
             shutil.rmtree(folder.rename(folder.with_name(f"{_TEMPORARY}{folder.name}")))
+
+
+def folders_to_keep(folders: Sequence[Path], *, best: str | None, num_kept: int) -> list[Path]:
+    """Chooses the checkpoints of a run that stay: the curve of its strength needs all times.
+
+    The newest few stay, so that a broken one has others to go back to, and the best one. Of the
+    others that one goes, again and again, whose two neighbours are closest in steps. So the first
+    stays as well, and over a run of any length no gap grows to twice the even one.
+
+    Args:
+        folders: the checkpoints, oldest first.
+        best: name of the best one, None before there is one.
+        num_kept: how many stay, at least 1; one more where the best is none of the newest and there
+            would be no room for it.
+
+    Returns:
+        Those that stay, oldest first.
+    """
+    assert num_kept >= 1, "a run always keeps a checkpoint"
+    kept = list(folders)
+    num_newest = min(num_kept, _NUM_NEWEST)
+    while len(kept) > num_kept:
+        older = [place for place, folder in enumerate(kept[:-num_newest]) if folder.name != best]
+        if not older:
+            break
+        del kept[min(older, key=lambda place: _steps_between_neighbours(kept, place))]
+    return kept
+
+
+def _steps_between_neighbours(folders: Sequence[Path], place: int) -> float:
+    """Returns how far apart the checkpoints before and after one are; the first has none before."""
+    return _step(folders[place + 1]) - _step(folders[place - 1]) if place else math.inf
 
 
 def write_best(run_folder: Path, name: str) -> None:
@@ -276,13 +310,19 @@ def _clean(folder: Path) -> None:
             replaced.rename(final)
 
 
+def _step(folder: Path) -> int:
+    """Returns the optimiser steps of a checkpoint by its name."""
+    match = _NAME.fullmatch(folder.name)
+    assert match is not None, "not the name of a checkpoint"
+    return int(match[1])
+
+
 def _checkpoints(folder: Path) -> list[Path]:
     """Returns a run's checkpoints, oldest first, also one whose replacement was stopped midway."""
     if not folder.is_dir():
         return []
-    matches = [match for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
-    matches.sort(key=lambda match: (int(match[1]), match[2] is None))
-    return [folder / match[0] for match in matches]
+    found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)]
+    return sorted(found, key=lambda path: (_step(path), not path.name.endswith(_REPLACED)))
 
 
 def _verify_files(folder: Path) -> None:

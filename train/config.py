@@ -124,7 +124,8 @@ class RunConfig:
             iteration, null for no target.
         run_dir: folder of the run, null for runs/<game>-<date>-<time>.
         seed: root of every random stream of the run.
-        keep_checkpoints: the newest checkpoints kept beside the best.
+        keep_checkpoints: checkpoints that stay, spread over the whole run; among them the newest
+            three, the best and the first.
     """
 
     game: GameConfig

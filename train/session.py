@@ -232,7 +232,7 @@ class Session:
             ),
         )
         write_best(self.run_dir, self.best_checkpoint)
-        prune(self.run_dir, keep_last=self.config.keep_checkpoints)
+        prune(self.run_dir, keep=self.config.keep_checkpoints)
         write_state(
             self.run_dir,
             asdict(self.counters)

@@ -20,6 +20,7 @@ from alphago.types import Weights
 from tests.train.training_setups import TINY, TTT, make_trainer, random_rows
 from train.checkpoint import (
     Checkpoint,
+    folders_to_keep,
     load_checkpoint,
     newest_checkpoint,
     prune,
@@ -362,17 +363,64 @@ def test_a_full_disk_is_named_and_the_older_checkpoint_still_loads(
 def test_old_checkpoints_go_and_the_best_stays(tmp_path: Path) -> None:
     for step in (1, 2, 3, 4, 5):
         save_checkpoint(tmp_path, make_checkpoint(step=step))
-    prune(tmp_path, keep_last=4)
-    assert names(tmp_path) == ["00000002", "00000003", "00000004", "00000005"]
+    prune(tmp_path, keep=4)
+    assert names(tmp_path) == ["00000001", "00000003", "00000004", "00000005"]
     assert read_best(tmp_path) is None
     write_best(tmp_path, "00000003")
     assert read_best(tmp_path) == "00000003"
-    prune(tmp_path, keep_last=1)
+    prune(tmp_path, keep=1)
     assert names(tmp_path) == ["00000003", "00000005"]
     write_best(tmp_path, "00000005")
-    prune(tmp_path, keep_last=1)
+    prune(tmp_path, keep=1)
     assert names(tmp_path) == ["00000005"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["best", "checkpoints"]
+
+
+def kept_of(steps: list[int], *, num_kept: int, best: int | None = None) -> list[int]:
+    folders = [Path(f"{step:08d}") for step in steps]
+    name = None if best is None else f"{best:08d}"
+    return [int(path.name) for path in folders_to_keep(folders, best=name, num_kept=num_kept)]
+
+
+@pytest.mark.parametrize(
+    ("steps", "num_kept", "best", "kept"),
+    [
+        ([0, 10, 20], 5, None, [0, 10, 20]),  # nothing to choose
+        ([0, 10, 12, 20, 30, 40], 5, None, [0, 10, 20, 30, 40]),  # 12 is 10 from 10 to 20
+        ([0, 10, 12, 20, 30, 40], 5, 12, [0, 12, 20, 30, 40]),  # the best stays; then 10 goes
+        ([0, 10, 20, 30, 40], 4, None, [0, 20, 30, 40]),
+        ([0, 10, 20, 30, 40], 4, 10, [10, 20, 30, 40]),  # newest and best before the first
+        ([0, 10, 20, 30, 40], 2, None, [30, 40]),
+        ([0, 10, 20, 30, 40], 1, 10, [10, 40]),  # one more than asked for
+        ([0, 10, 20, 30, 40], 1, 40, [40]),
+    ],
+)
+def test_the_checkpoint_with_the_closest_neighbours_goes(
+    steps: list[int], num_kept: int, best: int | None, kept: list[int]
+) -> None:
+    assert kept_of(steps, num_kept=num_kept, best=best) == kept
+
+
+@pytest.mark.parametrize("num_kept", [8, 20])
+def test_what_stays_is_spread_over_the_run_at_all_times(num_kept: int) -> None:
+    rng = np.random.default_rng(3)
+    kept, step = [0], 0
+    for iteration in range(1, 300):
+        step += int(rng.integers(150, 250))
+        kept = kept_of([*kept, step], num_kept=num_kept, best=kept[-1])
+        assert len(kept) == min(iteration + 1, num_kept)
+        assert kept[0] == 0
+        even = step / (num_kept - 3)  # the newest three are close to each other
+        assert np.diff(kept).max() < max(2 * even, 250)
+
+
+def test_a_checkpoint_whose_replacement_was_stopped_is_pruned_like_others(tmp_path: Path) -> None:
+    for step in (1, 2, 3, 4):
+        save_checkpoint(tmp_path, make_checkpoint(step=step))
+    folder = tmp_path / "checkpoints" / "00000002"
+    folder.rename(folder.with_name("00000002.replaced"))
+    prune(tmp_path, keep=3)
+    assert names(tmp_path) == ["00000002.replaced", "00000003", "00000004"]
 
 
 def test_a_new_process_computes_the_same_from_a_saved_network(tmp_path: Path) -> None:
