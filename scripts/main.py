@@ -24,9 +24,11 @@ COMMANDS = {
     "resume": "go on with a run",
     "play": "play against a network or another player in the terminal",
     "match": "let two players play a match",
+    "analyze": "show what a player thinks of a position",
     "gtp": "answer the Go Text Protocol, for graphical boards and servers",
     "export": "write a network as a file for other programs",
     "suite": "measure a player on a file of solved positions",
+    "report": "write a run as one HTML page",
     "bench": "measure the speed of network, search and self-play",
     "games": "list the games",
 }

@@ -138,12 +138,14 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         game_name: str | None,
         seed: int,
         other_name: str | None = None,
-        engines: object = None,
     ) -> None:
         for text in texts:
             check_player(text, game_name=game_name or other_name)
         done.append("players")
         raise Stopped
+
+    def choose_game(texts: list[str], *, game_name: str | None) -> None:
+        make_players(texts, game_name=game_name, seed=0)
 
     def default_config(folder: Path) -> DictConfig:
         assert folder.parts[0] == "runs"
@@ -157,7 +159,8 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         make_players([text], game_name=game_name, seed=0)
 
     monkeypatch.setattr("scripts.export.find_subject", find_subject)
-    for command in ("play", "match", "suite"):
+    monkeypatch.setattr("scripts.match.choose_game", choose_game)
+    for command in ("play", "suite"):
         monkeypatch.setattr(f"scripts.{command}.make_players", make_players)
     # `resume` first: it takes `prepare` from `train` when it is imported, maybe here.
     for command in ("resume", "train"):
@@ -170,6 +173,9 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         "scripts.resume.run_and_report", lambda config, **where: done.append("resume")
     )
     monkeypatch.setattr("scripts.bench.measure", lambda config, **how: done.append("bench"))
+    monkeypatch.setattr(
+        "scripts.report.write_report", lambda run, path, **options: done.append("report")
+    )
     monkeypatch.setattr("scripts.bench.describe", lambda results: "")
     monkeypatch.setattr(
         "scripts.gtp.serve_player",
@@ -202,7 +208,7 @@ def test_command_line_is_understood(
         assert main(words) == 0, capsys.readouterr().err
     except Stopped:
         assert idle == ["players"]
-    if words[0] in ("train", "resume", "bench") and "--cfg" not in words:
+    if words[0] in ("train", "resume", "bench", "report") and "--cfg" not in words:
         assert set(idle) == {words[0]}
 
 

@@ -1,0 +1,246 @@
+"use strict";
+// Line charts as SVG, with axes, a legend that shows the values at the pointer, and keys to move it.
+
+const MARGIN = { left: 50, right: 14, top: 10, bottom: 40 };
+const MANY_POINTS = 60; // beyond which a line has no dots
+
+function escapeText(text) {
+  const entities = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+  return String(text).replace(/[&<>"']/g, (character) => entities[character]);
+}
+
+function isNumber(value) {
+  return typeof value === "number" && Number.isFinite(value);
+}
+
+// A number for people: about four digits, thousands apart.
+function numberText(value) {
+  if (!isNumber(value)) return "–";
+  const size = Math.abs(value);
+  if (size >= 100) return Math.round(value).toLocaleString("en");
+  if (size >= 1 || size === 0) return value.toFixed(size >= 10 ? 1 : 2);
+  return size >= 0.001 ? value.toPrecision(3) : value.toExponential(1);
+}
+
+function percentText(share, digits = 1) {
+  return isNumber(share) ? `${(100 * share).toFixed(digits)} %` : "–";
+}
+
+function signedText(value) {
+  return isNumber(value) ? `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}` : "–";
+}
+
+// Round numbers from about `low` to about `high`, both inside.
+function ticksOf(low, high, count) {
+  const rough = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
+  const ticks = [];
+  for (let tick = Math.ceil(low / step - 1e-9); tick * step <= high + step * 1e-9; tick += 1) {
+    ticks.push(tick * step);
+  }
+  return { ticks, step };
+}
+
+function tickText(value, step, isPercent) {
+  const unit = isPercent ? step * 100 : step;
+  const shown = isPercent ? value * 100 : value;
+  if (Math.abs(shown) >= 10000) return `${+(shown / 1000).toFixed(1)}k`;
+  const power = Math.floor(Math.log10(unit) + 1e-9);
+  const digits = Math.max(0, -power) + (Math.abs(unit / 10 ** power - 2.5) < 1e-6 && power < 1);
+  if (shown !== 0 && unit < 0.001) return shown.toExponential(1);
+  return shown.toFixed(digits).replace("-", "−") + (isPercent ? " %" : "");
+}
+
+// The numbers from the least to the largest, with a little room; never an empty stretch.
+function extentOf(numbers, { fixed, withZero, room }) {
+  if (fixed) return fixed;
+  const known = numbers.filter(isNumber);
+  let low = Math.min(...known, ...(withZero ? [0] : []));
+  let high = Math.max(...known, ...(withZero ? [0] : []));
+  if (high - low < 1e-12) [low, high] = [low - (Math.abs(low) || 1) * 0.1, high + (Math.abs(high) || 1) * 0.1];
+  const space = (high - low) * room;
+  return [withZero && low === 0 ? 0 : low - space, high + space];
+}
+
+/*
+Draws a chart into a figure; returns a function that draws it again with changes of the spec.
+
+spec: title, text; x (numbers), xName; series: [{ name, y, low, high, line, hollow(i), radius(i) }];
+lines: [{ y, label }]; isPercent, withZero, yRange, xRange, diagonal; format(value); height;
+cursor (an index that is marked) and onPick(index), for charts that steer something; xText(index).
+*/
+function drawChart(figure, spec) {
+  let current = spec;
+  let pointed = null; // index under the pointer
+  figure.classList.add("chart");
+  figure.innerHTML = `<figcaption><h3>${escapeText(spec.title)}</h3><p>${spec.text || ""}</p></figcaption>`;
+  const series = spec.series.filter((one) => one.y.some(isNumber));
+  if (!series.length) {
+    const note = spec.empty || "Nothing to show yet.";
+    figure.insertAdjacentHTML("beforeend", `<p class="empty">${note}</p>`);
+    return () => {};
+  }
+  figure.insertAdjacentHTML("beforeend", `<div class="legend"></div><div class="plot" tabindex="0" role="img"></div>`);
+  const legend = figure.querySelector(".legend");
+  const plot = figure.querySelector(".plot");
+  plot.setAttribute("aria-label", chartSummary(current, series));
+  let scale = null;
+
+  function usable() {
+    return current.x.map((x, i) => i).filter((i) => isNumber(current.x[i]) && series.some((one) => isNumber(one.y[i])));
+  }
+
+  function redraw() {
+    const width = Math.max(200, plot.clientWidth || 480);
+    scale = scaleOf(current, series, { width, height: current.height || 230 });
+    const marked = pointed ?? current.cursor ?? null;
+    plot.innerHTML = chartSvg(current, series, scale, marked);
+    const indices = usable();
+    legend.innerHTML = legendHtml(current, series, marked ?? indices[indices.length - 1]);
+  }
+
+  function nearest(event) {
+    const box = plot.getBoundingClientRect();
+    const at = ((event.clientX - box.left) * scale.width) / box.width;
+    return usable().reduce((best, i) =>
+      Math.abs(scale.px(current.x[i]) - at) < Math.abs(scale.px(current.x[best]) - at) ? i : best);
+  }
+
+  plot.addEventListener("pointermove", (event) => { pointed = nearest(event); redraw(); });
+  plot.addEventListener("pointerleave", () => { pointed = null; redraw(); });
+  plot.addEventListener("blur", () => { pointed = null; redraw(); });
+  plot.addEventListener("click", (event) => { if (current.onPick) current.onPick(nearest(event)); });
+  plot.addEventListener("keydown", (event) => {
+    const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const indices = usable();
+    const at = indices.indexOf(pointed ?? current.cursor ?? indices[indices.length - 1]);
+    pointed = indices[Math.max(0, Math.min(indices.length - 1, at + move))];
+    redraw();
+    if (current.onPick) { const picked = pointed; pointed = null; current.onPick(picked); }
+  });
+  let drawnWidth = 0;
+  new ResizeObserver(() => {
+    if (plot.clientWidth !== drawnWidth) { drawnWidth = plot.clientWidth; redraw(); }
+  }).observe(plot);
+  redraw();
+  return (changes) => { current = { ...current, ...changes }; redraw(); };
+}
+
+function scaleOf(spec, series, { width, height }) {
+  const shown = spec.x.map((x, i) => (series.some((one) => isNumber(one.y[i])) ? x : null));
+  const [x0, x1] = extentOf(shown, { fixed: spec.xRange, withZero: !spec.xRange, room: 0 });
+  const values = series.flatMap((one) => [...one.y, ...(one.low || []), ...(one.high || [])]);
+  values.push(...(spec.lines || []).map((line) => line.y));
+  const [y0, y1] = extentOf(values, { fixed: spec.yRange, withZero: spec.withZero, room: 0.06 });
+  const inner = { width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
+  return {
+    width, height, x0, x1, y0, y1,
+    px: (x) => MARGIN.left + ((x - x0) / (x1 - x0)) * inner.width,
+    py: (y) => MARGIN.top + ((y1 - y) / (y1 - y0)) * inner.height,
+  };
+}
+
+function chartSvg(spec, series, scale, marked) {
+  const parts = [axesSvg(spec, scale), ...referencesSvg(spec, scale)];
+  series.forEach((one) => parts.push(seriesSvg(spec, one, spec.series.indexOf(one), scale)));
+  parts.push(...labelsSvg(spec, scale));
+  if (marked !== null && isNumber(spec.x[marked])) {
+    const x = scale.px(spec.x[marked]);
+    parts.push(`<line class="cursor" x1="${x}" x2="${x}" y1="${MARGIN.top}" y2="${scale.height - MARGIN.bottom}"/>`);
+  }
+  return `<svg viewBox="0 0 ${scale.width} ${scale.height}" aria-hidden="true">${parts.join("")}</svg>`;
+}
+
+function axesSvg(spec, scale) {
+  const { width, height } = scale;
+  const bottom = height - MARGIN.bottom;
+  const parts = [];
+  const y = ticksOf(scale.y0, scale.y1, 4);
+  for (const tick of y.ticks) {
+    const at = scale.py(tick);
+    parts.push(`<line class="grid" x1="${MARGIN.left}" x2="${width - MARGIN.right}" y1="${at}" y2="${at}"/>`);
+    parts.push(`<text x="${MARGIN.left - 7}" y="${at + 4}" text-anchor="end">${tickText(tick, y.step, spec.isPercent)}</text>`);
+  }
+  const x = ticksOf(scale.x0, scale.x1, Math.max(2, Math.min(7, Math.floor(width / 80))));
+  for (const tick of x.ticks) {
+    const at = scale.px(tick);
+    parts.push(`<line class="axis" x1="${at}" x2="${at}" y1="${bottom}" y2="${bottom + 4}"/>`);
+    parts.push(`<text x="${at}" y="${bottom + 17}" text-anchor="middle">${tickText(tick, x.step, false)}</text>`);
+  }
+  parts.push(`<line class="axis" x1="${MARGIN.left}" x2="${width - MARGIN.right}" y1="${bottom}" y2="${bottom}"/>`);
+  parts.push(`<text x="${width - MARGIN.right}" y="${height - 6}" text-anchor="end">${escapeText(spec.xName)}</text>`);
+  if (spec.yName) parts.push(`<text x="4" y="${height - 6}">${escapeText(spec.yName)} ↑</text>`);
+  return parts.join("");
+}
+
+function referencesSvg(spec, scale) {
+  const parts = (spec.lines || []).map(({ y }) => {
+    const at = scale.py(y);
+    return `<line class="reference" x1="${MARGIN.left}" x2="${scale.width - MARGIN.right}" y1="${at}" y2="${at}"/>`;
+  });
+  if (spec.diagonal) {
+    const { px, py, x0, x1 } = scale;
+    parts.push(`<line class="reference" x1="${px(x0)}" y1="${py(x0)}" x2="${px(x1)}" y2="${py(x1)}"/>`);
+  }
+  return parts;
+}
+
+// The names of the horizontal lines, moved apart where lines are close to each other.
+function labelsSvg(spec, scale) {
+  let above = Infinity;
+  return [...(spec.lines || [])].sort((a, b) => a.y - b.y).map(({ y, label }) => {
+    const at = Math.max(MARGIN.top + 8, Math.min(scale.py(y) - 4, above - 13));
+    above = at;
+    return `<text class="label" x="${scale.width - MARGIN.right - 2}" y="${at}" text-anchor="end">${escapeText(label)}</text>`;
+  });
+}
+
+function seriesSvg(spec, one, style, scale) {
+  const indices = spec.x.map((x, i) => i).filter((i) => isNumber(spec.x[i]) && isNumber(one.y[i]));
+  const point = (i, y) => `${scale.px(spec.x[i]).toFixed(1)},${scale.py(y).toFixed(1)}`;
+  const parts = [];
+  if (one.low && indices.length > 1) {
+    const upper = indices.map((i) => point(i, one.high[i]));
+    const lower = indices.map((i) => point(i, one.low[i])).reverse();
+    parts.push(`<polygon class="band s${style}" points="${[...upper, ...lower].join(" ")}"/>`);
+  }
+  if (one.line !== false) {
+    parts.push(`<polyline class="series s${style}" points="${indices.map((i) => point(i, one.y[i])).join(" ")}"/>`);
+  }
+  if (one.line === false || indices.length <= MANY_POINTS) {
+    for (const i of indices) {
+      const hollow = one.hollow && one.hollow(i) ? " hollow" : "";
+      const radius = one.radius ? one.radius(i) : one.line === false ? 4.5 : 3;
+      const [x, y] = point(i, one.y[i]).split(",");
+      parts.push(`<circle class="dot s${style}${hollow}" cx="${x}" cy="${y}" r="${radius}"/>`);
+    }
+  }
+  return parts.join("");
+}
+
+function legendHtml(spec, series, index) {
+  const format = spec.format || (spec.isPercent ? percentText : numberText);
+  const at = spec.xText ? spec.xText(index) : `at ${numberText(spec.x[index])} ${spec.xName}`;
+  const items = series.map((one) => {
+    const style = spec.series.indexOf(one);
+    const symbol = one.line === false
+      ? `<circle class="dot s${style}" cx="13" cy="5" r="4.5"/>`
+      : `<line class="series s${style}" x1="0" x2="26" y1="5" y2="5"/>`;
+    const range = one.low && isNumber(one.low[index]) ? ` (${format(one.low[index])} to ${format(one.high[index])})` : "";
+    const more = one.more ? one.more(index) : "";
+    return `<span><svg width="26" height="10" aria-hidden="true">${symbol}</svg>${escapeText(one.name)} <b>${format(one.y[index])}</b>${range}${more}</span>`;
+  });
+  return `${items.join("")}<span class="at">${escapeText(at)}</span>`;
+}
+
+function chartSummary(spec, series) {
+  const format = spec.format || (spec.isPercent ? percentText : numberText);
+  const parts = series.map((one) => {
+    const known = one.y.filter(isNumber);
+    return `${one.name}: from ${format(known[0])} to ${format(known[known.length - 1])}`;
+  });
+  return `${spec.title} over ${spec.xName}. ${parts.join("; ")}. Left and right arrow keys show single values.`;
+}

@@ -1,0 +1,99 @@
+"""`collect_report`: everything that the report of a run shows, as plain data."""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+
+from alphago.errors import CheckpointError
+from alphago.files import CHECKPOINTS_FOLDER
+from alphago.network.evaluator import NetworkEvaluator
+from alphago.players.loading import FoundNetwork, find_network, load_network_player
+from alphago.types import Evaluator
+from scripts.report_page import facts
+from scripts.report_page.calibration import CALIBRATION_GAMES, calibration_of
+from scripts.report_page.recorded_games import newest_records, record_files, spread_records
+from scripts.report_page.run_log import Json, RunLog, curves_of, read_log
+from scripts.report_page.sample_games import board_of, sample_games
+from scripts.report_page.strength import final_rating, gate_of, last_suite, read_ratings
+
+_log = logging.getLogger(__name__)
+
+
+def collect_report(run: Path, *, num_games: int) -> Json:
+    """Collects what a run's folder holds. Nothing in it is changed; the run may be going on.
+
+    Args:
+        run: folder of the run.
+        num_games: sample games to step through, at most.
+
+    Returns:
+        The data of the page, ready for JSON: numbers that are not finite are None. Values of sample
+        games are in the view of player 0, those of the calibration in that of the player to move.
+
+    Raises:
+        CheckpointError: if a file that people or the run wrote cannot be understood.
+        RecordError: if the folder of the records cannot be read.
+    """
+    config, config_text = facts.read_config(run)
+    game_text, game = facts.game_of(run, config)
+    log = read_log(run)
+    found = _find_network(run)
+    files = record_files(run)
+    ratings = read_ratings(run)
+    samples = sample_games(game, spread_records(game, files, num_games), _evaluator(run, found))
+    _add_minutes(samples, log)
+    return {
+        "name": run.resolve().name,
+        "game": game_text,
+        "about": facts.about_this_report(),
+        "counters": facts.counters_of(run, log),
+        "network": facts.network_of(config, found),
+        "inference": facts.inference_of(log, config),
+        "gate": gate_of(log, config),
+        "suite": {"file": (config.get("suite") or {}).get("file"), "last": last_suite(log)},
+        "rating": final_rating(ratings),
+        "ratings": ratings,
+        "curves": curves_of(log),
+        "calibration": calibration_of(game, newest_records(game, files, CALIBRATION_GAMES)),
+        "board": board_of(game),
+        "samples": samples,
+        "config": config_text,
+        "sittings": facts.sittings_of(log),
+        "files": facts.files_of(run),
+        "num_unreadable_lines": log.num_unreadable,
+    }
+
+
+def _find_network(run: Path) -> FoundNetwork | None:
+    """Returns the best network of a run; None before the first checkpoint, or with a warning."""
+    folder = run / CHECKPOINTS_FOLDER
+    if not folder.is_dir() or not any(path.name.isdigit() for path in folder.iterdir()):
+        return None
+    try:
+        return find_network(run, step=None)
+    except CheckpointError as error:
+        _log.warning("%s; the report goes without the network", error)
+        return None
+
+
+def _evaluator(run: Path, found: FoundNetwork | None) -> Evaluator | None:
+    """Returns that network, exact, to ask it for its raw policy."""
+    if found is None:
+        return None
+    player = load_network_player(
+        run, game=None, step=None, num_simulations=0, precision="fp32", name=str(run), seed=0
+    )
+    assert isinstance(player.evaluator, NetworkEvaluator)
+    return player.evaluator
+
+
+def _add_minutes(samples: list[Json], log: RunLog) -> None:
+    """Adds to each game when about it was played, by the number of games at each iteration."""
+    rows = [row for row in log.iterations if {"selfplay/games", "time/minutes"} <= row.keys()]
+    games = [0, *(row["selfplay/games"] for row in rows)]
+    minutes = [0.0, *(row["time/minutes"] for row in rows)]
+    for sample in samples:
+        known = sample["number"] < games[-1]
+        at = float(np.interp(sample["number"], games, minutes)) if known else None
+        sample["minutes"] = at

@@ -1,0 +1,134 @@
+"""The finished games of a run, read without touching its folder: the run may be going on."""
+
+import logging
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from alphago.errors import IllegalActionError, RecordError
+from alphago.files import reason
+from alphago.games.game import Game
+from alphago.games.notation import replay
+from selfplay.records import GameRecord, read_records
+from train.run_folder import RECORDS_FOLDER
+
+_FILE_NAME = re.compile(r"(\d{9,})-(\d+)\.npz")
+_log = logging.getLogger(__name__)
+_NUM_CANDIDATES = 16  # games next to each other, of which one is shown
+
+
+class RecordFile(NamedTuple):
+    """A file of games: the number of its first one, and how many."""
+
+    path: Path
+    first: int
+    count: int
+
+
+class NumberedRecord(NamedTuple):
+    """A game and its number in the run, from 0."""
+
+    number: int
+    record: GameRecord
+
+
+def record_files(run: Path) -> list[RecordFile]:
+    """Returns the files of a run's games, oldest first; none where the run has just begun.
+
+    Raises:
+        RecordError: if the folder cannot be read.
+    """
+    folder = run / RECORDS_FOLDER
+    try:
+        paths = list(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RecordError(f"{folder}: cannot be read: {reason(error)}") from error
+    named = [(path, name) for path in paths if (name := _FILE_NAME.fullmatch(path.name))]
+    files = [RecordFile(path, int(name[1]), int(name[2])) for path, name in named]
+    return sorted(files, key=lambda file: file.first)
+
+
+def newest_records(game: Game, files: Sequence[RecordFile], num_games: int) -> list[GameRecord]:
+    """Returns the newest games, whole files until there are enough of them.
+
+    Args:
+        game: the rules of the run.
+        files: those of the run.
+        num_games: at least so many, where there are.
+    """
+    chosen: list[GameRecord] = []
+    for file in reversed(files):
+        if len(chosen) >= num_games:
+            break
+        chosen = [numbered.record for numbered in _read(game, [file])] + chosen
+    return chosen
+
+
+def spread_records(game: Game, files: Sequence[RecordFile], num_games: int) -> list[NumberedRecord]:
+    """Returns games from the first to the newest, evenly spread over the run.
+
+    Of the games around each place, one with the fewest random opening moves is taken: in those
+    nobody thought.
+
+    Args:
+        game: the rules of the run.
+        files: those of the run.
+        num_games: how many, at most.
+    """
+    end = files[-1].first + files[-1].count if files else 0
+    chosen = []
+    for window in _windows(end, num_games):
+        near = [f for f in files if f.first < window.stop and window.start < f.first + f.count]
+        candidates = [numbered for numbered in _read(game, near) if numbered.number in window]
+        if candidates:
+            chosen.append(min(reversed(candidates), key=lambda each: num_random_moves(each.record)))
+    return chosen
+
+
+def num_random_moves(record: GameRecord) -> int:
+    """Returns how many moves of the opening were random: nothing was searched for them."""
+    searched = record.is_target | (record.root_values != 0.0)
+    return int(np.argmax(searched)) if searched.any() else len(record.actions)
+
+
+def _windows(end: int, num_games: int) -> list[range]:
+    """Returns up to `num_games` stretches of game numbers below `end`; the last ends there."""
+    num_windows = min(num_games, end)
+    if num_windows == 0:
+        return []
+    # The first window begins the run, the last one ends it; all have the same length.
+    length = min(_NUM_CANDIDATES, end // num_windows)
+    starts = np.linspace(0 if num_windows > 1 else end - length, end - length, num_windows)
+    return [range(int(start), int(start) + length) for start in starts]
+
+
+def _read(game: Game, files: Sequence[RecordFile]) -> list[NumberedRecord]:
+    """Reads files; what is broken is left out with a warning, as where the run reads them."""
+    found: list[NumberedRecord] = []
+    for file in files:
+        try:
+            records = read_records(file.path)
+        except RecordError as error:
+            _log.warning("%s; its games are left out", error)
+            continue
+        numbered = [NumberedRecord(file.first + at, record) for at, record in enumerate(records)]
+        found += [each for each in numbered if _replays(game, each.record)]
+    return found
+
+
+def _replays(game: Game, record: GameRecord) -> bool:
+    """Tells whether a game can be played again by the rules of the run."""
+    if record.game != game.spec.name:
+        _log.warning("%s is left out: the run is of %s", record, game.spec.name)
+        return False
+    try:
+        replay(game, record.actions.tolist())
+    except IllegalActionError as error:
+        _log.warning("%s is left out: %s", record, error)
+        return False
+    return True
