@@ -73,6 +73,14 @@ class SuiteError(AlphagoError):
     """A file of positions cannot be read."""
 
 
+class OpeningsError(AlphagoError):
+    """A file of openings cannot be read, or has a line that is none."""
+
+
+class ResultsError(AlphagoError):
+    """A file of a match's results is broken, of another match, or in use."""
+
+
 class SgfError(AlphagoError):
     """An SGF file cannot be read, is no game of Go, or holds a move that the rules forbid."""
 

@@ -20,12 +20,13 @@ _LETTERS = {ForfeitKind.RESIGNATION: "R", ForfeitKind.TIMEOUT: "T"}
 _FORFEIT_LETTER = "F"
 
 
-def prepare_folder(folder: Path, game: Game) -> Path:
+def prepare_folder(folder: Path, game: Game, *, goes_on: bool = False) -> Path:
     """Makes a folder for games, before they are played.
 
     Args:
         folder: the folder; it may exist, but not hold games.
         game: the rules.
+        goes_on: the match began in an earlier sitting, whose games may be there.
 
     Returns:
         The folder.
@@ -41,7 +42,7 @@ def prepare_folder(folder: Path, game: Game) -> Path:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         why = reason(error) if isinstance(error, OSError) else str(error)
         raise SgfError(f"{folder}: no folder for games ({why})") from error
-    if names:
+    if names and not goes_on:
         raise SgfError(f"{folder}: holds {names[0]}, allowed: a folder without SGF files")
     return folder
 
@@ -49,17 +50,22 @@ def prepare_folder(folder: Path, game: Game) -> Path:
 def write_match(folder: Path, game: Game, result: MatchResult) -> None:
     """Writes every game of a match into a folder that `prepare_folder` made.
 
+    Numbered files that an earlier sitting of the match has left there are replaced or removed.
+
     Raises:
         SgfError: if a file cannot be written.
     """
     assert isinstance(game, Go), "has been asked when the folder was made"
     num_digits = max(3, len(str(len(result.games))))
-    for index in range(len(result.games)):
-        file = folder / f"{index + 1:0{num_digits}}.sgf"
+    files = [folder / f"{number:0{num_digits}}.sgf" for number in range(1, len(result.games) + 1)]
+    for index, file in enumerate(files):
         try:
             file.write_text(write_sgf(match_game(game, result, index)), encoding="utf-8")
         except OSError as error:
             raise SgfError(f"{file}: cannot be written ({reason(error)})") from error
+    for file in set(folder.glob("*.sgf")) - set(files):
+        if file.stem.isdecimal():
+            file.unlink(missing_ok=True)
 
 
 def match_game(game: Go, result: MatchResult, index: int) -> SgfGame:

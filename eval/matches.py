@@ -20,8 +20,6 @@ from eval.endings import (
     Claims,
     GameEnding,
     ask_for_scores,
-    check_scores,
-    count_forfeits,
     game_endings,
 )
 from eval.intervals import match_interval, match_score
@@ -233,60 +231,6 @@ def merge_matches(parts: Sequence[MatchResult]) -> MatchResult:
             _sum([part.thinking[1] for part in parts]),
         ),
     )
-
-
-def match_summary(result: MatchResult) -> dict[str, object]:
-    """Returns what there is to show of a match, ready for JSON; the games are left out."""
-    return {
-        "first": result.first,
-        "second": result.second,
-        "num_games": len(result.games),
-        "num_distinct_games": result.num_distinct_games,
-        "total": result.total._asdict(),
-        "as_player_0": result.as_player_0._asdict(),
-        "as_player_1": result.as_player_1._asdict(),
-        "score": result.score,
-        "interval": list(result.interval),
-        "seconds_per_move": list(result.seconds_per_move),
-        "num_truncated": result.num_truncated,
-        "forfeits": [count_forfeits(result.endings, player=player) for player in (0, 1)],
-        "forfeited_games": forfeited_games(result),
-        "final_scores": check_scores(result.endings)._asdict(),
-        "score_differences": score_differences(result),
-    }
-
-
-def score_differences(result: MatchResult) -> list[dict[str, object]]:
-    """Returns the games in which a player was asked for the final score and does not share ours.
-
-    Returns:
-        For each the game's number (from 1), `by`, the name of the player, and `ours` and `theirs`
-        as player id 0's points less player id 1's; `theirs` is a text where it gave no score.
-    """
-    return [
-        {
-            "game": number,
-            "by": (result.first, result.second)[player],
-            "ours": ending.score,
-            "theirs": ending.claims[player],
-        }
-        for number, ending in enumerate(result.endings, start=1)
-        for player in (0, 1)
-        if ending.claims[player] is not None and not ending.agrees(player)
-    ]
-
-
-def forfeited_games(result: MatchResult) -> list[dict[str, object]]:
-    """Returns number (from 1), `by`, the name of the player, kind and reason of each forfeit."""
-    return [
-        {
-            "game": number,
-            "by": result.second if ending.forfeited_by else result.first,
-            **ending.forfeit._asdict(),
-        }
-        for number, ending in enumerate(result.endings, start=1)
-        if ending.forfeit is not None
-    ]
 
 
 def _start_positions(game: Game, openings: Sequence[Sequence[int]]) -> States:

@@ -1,10 +1,14 @@
-"""Random openings, so that two players without randomness do not play one game over and over."""
+"""Openings, so that two players without randomness do not play one game over and over."""
+
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
-from alphago.errors import check_count
+from alphago.errors import AlphagoError, OpeningsError, check_count
+from alphago.files import reason
 from alphago.games.game import Game
-from alphago.games.notation import replay
+from alphago.games.notation import parse_moves, replay
 from alphago.games.random_play import random_actions
 from alphago.players.state_keys import state_keys
 
@@ -41,5 +45,61 @@ def paired_openings(game: Game, *, num_pairs: int, num_plies: int, seed: int) ->
         key = state_keys(replay(game, actions))[0]
         num_failures = num_failures + 1 if key in openings else 0
         openings.setdefault(key, actions)
-    distinct = list(openings.values())
-    return [distinct[pair % len(distinct)] for pair in range(num_pairs)]
+    return repeat_evenly(list(openings.values()), num_pairs)
+
+
+def repeat_evenly(openings: Sequence[list[int]], num_pairs: int) -> list[list[int]]:
+    """Returns so many openings, each equally often (give or take one)."""
+    return [openings[pair % len(openings)] for pair in range(num_pairs)]
+
+
+def read_openings(game: Game, file: Path) -> list[list[int]]:
+    """Reads openings, one in each line, as moves (see `parse_moves`); `#` begins a comment.
+
+    Args:
+        game: the rules.
+        file: the file, in UTF-8.
+
+    Returns:
+        The actions of each opening, at least one.
+
+    Raises:
+        OpeningsError: if the file cannot be read or holds no opening, or a line has something that
+            is no move, cannot be played, ends the game or leads to a position that an earlier line
+            leads to; it names the line.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:  # ValueError: no text, or a NUL in the path
+        why = reason(error) if isinstance(error, OSError) else str(error)
+        raise OpeningsError(f"{file}: cannot be read ({why})") from error
+    openings: list[list[int]] = []
+    found: dict[bytes, int] = {}  # position -> the line that leads to it
+    for number, line in enumerate(lines, start=1):
+        moves = line.partition("#")[0].strip()
+        if not moves:
+            continue
+        try:
+            opening = _read_opening(game, moves, number=number, found=found)
+        except AlphagoError as error:
+            raise OpeningsError(f"{file}, line {number}: {error}") from error
+        openings.append(opening)
+    if not openings:
+        raise OpeningsError(f"{file}: holds no opening, allowed: moves, one opening in each line")
+    return openings
+
+
+def _read_opening(game: Game, moves: str, *, number: int, found: dict[bytes, int]) -> list[int]:
+    """Reads one opening and enters its position, by its bytes, with the line's number.
+
+    Raises:
+        AlphagoError: if it cannot be used.
+    """
+    actions = parse_moves(game, moves)
+    state = replay(game, actions)
+    if game.is_over(state)[0]:
+        raise OpeningsError("ends the game")
+    earlier = found.setdefault(state_keys(state)[0], number)
+    if earlier != number:
+        raise OpeningsError(f"leads to the same position as line {earlier}")
+    return actions

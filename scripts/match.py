@@ -4,35 +4,33 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from scripts.arguments import CommandLineError, Parser, parse_words, read_number, seed_from
-from scripts.match_report import describe_match
-from scripts.players import PLAYER_HELP, make_players, refuse_people
+from alphago.errors import AlphagoError
+from scripts.arguments import CommandLineError, Parser, parse_words
+from scripts.match_report import describe_match, summarise_verdict
+from scripts.match_settings import (
+    ALPHA,
+    BETA,
+    ELO0,
+    ELO1,
+    KEYS,
+    MOST_GAMES,
+    NUM_GAMES,
+    OPENING_PLIES,
+    TIMEOUT_S,
+    MatchSettings,
+    read_settings,
+)
+from scripts.players import PLAYER_HELP, choose_game, refuse_people
 from scripts.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from alphago.games import Game
-    from alphago.players import Player
     from eval.matches import MatchResult
-
-NUM_GAMES = 40  # as in the gate
-OPENING_PLIES = 4  # as in the gate
-TIMEOUT_S = 60.0
-KEYS = ("games", "opening_plies", "game", "seed", "sgf", "timeout")
-
-_DAY_S = 86_400.0  # longer waits are a slip of the pen
-
-
-class _Settings(NamedTuple):
-    """The numbers of a match."""
-
-    num_games: int
-    num_plies: int  # of an opening
-    timeout_s: float  # for a move of a GTP program
-    seed: int
+    from scripts.match_play import MatchPlan
+    from scripts.workers import MatchWorker
 
 
 def main(argv: Sequence[str]) -> None:
@@ -41,109 +39,131 @@ def main(argv: Sequence[str]) -> None:
     texts = (arguments.first, arguments.second)
     _refuse_options(texts)
     values = parse_words(arguments.words, allowed=KEYS)
-    settings = _read_settings(values)
+    settings = read_settings(values)
     refuse_people(texts)
-    from alphago.players.engine import EngineSettings
-    from eval.match_sgf import prepare_folder
-    from eval.matches import MatchBrokenOffError, MatchInterruptedError
+    game = choose_game(texts, game_name=values.get("game"))
+    from scripts.workers import MatchWorker
     from selfplay.cpus import usable_cpus
 
-    num_processes = min(usable_cpus(), settings.num_games)
-    game, players = make_players(
-        texts,
-        game_name=values.get("game"),
-        seed=settings.seed,
-        engines=EngineSettings(timeout_s=settings.timeout_s, num_processes=num_processes),
+    with contextlib.closing(MatchWorker(num_processes=usable_cpus())) as worker:
+        plan = _plan(game, texts, settings, worker=worker)
+        finished: dict[int, MatchResult] = {}
+        try:
+            _play(plan, game, settings, finished, worker=worker)
+        except (KeyboardInterrupt, AlphagoError) as stop:
+            _report_stop(stop, plan, game, settings, finished, as_json=arguments.json)
+            raise
+        _report(plan, game, settings, finished, as_json=arguments.json)
+
+
+def _plan(
+    game: "Game", texts: tuple[str, str], settings: MatchSettings, *, worker: "MatchWorker"
+) -> "MatchPlan":
+    """Makes the players and the openings, so that what is wrong shows before a file is made."""
+    from alphago.games import game_text
+    from eval.match_plan import plan_match
+    from scripts.match_play import MatchPlan, draw_openings
+
+    text = game_text(game.spec)
+    players = worker.players(text, texts, timeout_s=settings.timeout_s)
+    openings = draw_openings(game, players, settings)
+    return MatchPlan(
+        game=text,
+        players=texts,
+        parts=plan_match(openings, seed=settings.seed),
+        timeout_s=settings.timeout_s,
+        test=settings.test,
     )
-    folder = prepare_folder(Path(values["sgf"]), game) if "sgf" in values else None
-
-    def report(result: "MatchResult") -> None:
-        _report(result, game, num_plies=settings.num_plies, folder=folder, as_json=arguments.json)
-
-    try:
-        report(_play(game, players, settings))
-    except (MatchInterruptedError, MatchBrokenOffError) as stop:
-        num_games = 0 if stop.partial is None else len(stop.partial.games)
-        how = "interrupted" if isinstance(stop, MatchInterruptedError) else "broken off"
-        say = f"{how}: {num_games} of {settings.num_games} games had finished"
-        if num_games or how == "interrupted":
-            print(f"alphago match: {say}", file=sys.stderr)
-        if stop.partial is not None:
-            report(stop.partial)
-        raise
 
 
-def _play(game: "Game", players: "Sequence[Player]", settings: _Settings) -> "MatchResult":
-    """Lets two players play the match."""
-    from alphago.players.game_follower import GameFollower
-    from eval.matches import play_match
-    from eval.openings import paired_openings
+def _play(
+    plan: "MatchPlan",
+    game: "Game",
+    settings: MatchSettings,
+    finished: "dict[int, MatchResult]",
+    *,
+    worker: "MatchWorker",
+) -> None:
+    """Plays the match; enters each part that has finished, those of earlier sittings too."""
+    from eval.match_results import ResultsFile
+    from eval.match_sgf import prepare_folder
+    from scripts.match_play import match_header, play_missing
 
-    openings = paired_openings(
-        game,
-        num_pairs=settings.num_games // 2,
-        num_plies=settings.num_plies,
-        seed=settings.seed,
-    )
-    with progress_bar("games") as show, contextlib.ExitStack() as running:
-        for player in players:
-            if isinstance(player, GameFollower):
-                running.callback(player.close)
-        return play_match(
-            game,
-            players[0],
-            players[1],
-            openings=openings,
-            # Games side by side end late, and all at once: the plies show that something goes on.
-            progress=lambda done, total, num_plies: show(done, total, f"ply {num_plies}"),
+    path = settings.results
+    if settings.sgf_folder is not None:
+        prepare_folder(settings.sgf_folder, game, goes_on=path is not None and path.exists())
+    with contextlib.ExitStack() as stack:
+        store = None
+        if path is not None:
+            header = match_header(plan, settings)
+            file = stack.enter_context(ResultsFile(path, header, num_parts=len(plan.parts)))
+            finished |= file.parts
+            store = file.add
+        play_missing(
+            plan,
+            finished,
+            num_workers=settings.num_workers,
+            here=worker,
+            store=store,
+            show=stack.enter_context(progress_bar("games")),
         )
 
 
+def _report_stop(
+    stop: BaseException,
+    plan: "MatchPlan",
+    game: "Game",
+    settings: MatchSettings,
+    finished: "dict[int, MatchResult]",
+    *,
+    as_json: bool,
+) -> None:
+    """Reports the games that had finished when the match was stopped or broke off."""
+    from eval.matches import MatchBrokenOffError, MatchInterruptedError
+    from scripts.match_play import result_so_far
+
+    partial = None
+    if isinstance(stop, (MatchBrokenOffError, MatchInterruptedError)):
+        partial = stop.partial
+    result = result_so_far(plan, finished, partial=partial)
+    num_games = 0 if result is None else len(result.games)
+    was_interrupted = isinstance(stop, KeyboardInterrupt)
+    how = "interrupted" if was_interrupted else "broken off"
+    if num_games or was_interrupted:
+        say = f"{how}: {num_games} of {plan.num_games} games had finished"
+        print(f"alphago match: {say}", file=sys.stderr)
+    if result is not None:
+        _report(plan, game, settings, finished, partial=partial, as_json=as_json)
+
+
 def _report(
-    result: "MatchResult", game: "Game", *, num_plies: int, folder: Path | None, as_json: bool
+    plan: "MatchPlan",
+    game: "Game",
+    settings: MatchSettings,
+    finished: "dict[int, MatchResult]",
+    *,
+    partial: "MatchResult | None" = None,
+    as_json: bool,
 ) -> None:
     """Prints the result, after writing the games to the folder, if there is one."""
-    from alphago.games import game_text
     from eval.match_sgf import write_match
-    from eval.matches import match_summary
+    from eval.match_summary import match_summary
+    from scripts.match_play import judge, result_so_far
 
-    if folder is not None:
-        write_match(folder, game, result)
+    result, verdict = result_so_far(plan, finished, partial=partial), judge(plan, finished)
+    assert result is not None, "nothing to report"
+    if settings.sgf_folder is not None:
+        write_match(settings.sgf_folder, game, result)
     if as_json:
-        print(json.dumps({"game": game_text(game.spec), **match_summary(result)}))
+        content = {
+            "game": plan.game,
+            "openings": settings.openings,
+            **match_summary(result),
+            "sprt": None if verdict is None else summarise_verdict(verdict),
+        }
+        print(json.dumps(content))
     else:
-        print(describe_match(result, game=game, num_plies=num_plies))
-
-
-def _read_settings(values: Mapping[str, str]) -> _Settings:
-    """Reads the numbers out of the words."""
-    return _Settings(
-        num_games=read_number(
-            values,
-            "games",
-            kind=int,
-            default=NUM_GAMES,
-            allowed="an even integer of at least 2",
-            check=lambda number: number >= 2 and number % 2 == 0,
-        ),
-        num_plies=read_number(
-            values,
-            "opening_plies",
-            kind=int,
-            default=OPENING_PLIES,
-            allowed="an integer of at least 0",
-            check=lambda number: number >= 0,
-        ),
-        timeout_s=read_number(
-            values,
-            "timeout",
-            kind=float,
-            default=TIMEOUT_S,
-            allowed=f"seconds, above 0 and at most {_DAY_S:.0f}",
-            check=lambda number: 0 < number <= _DAY_S,
-        ),
-        seed=seed_from(values),
-    )
+        print(describe_match(result, game=game, settings=settings, verdict=verdict))
 
 
 def _refuse_options(texts: Sequence[str]) -> None:
@@ -162,32 +182,43 @@ def _make_parser() -> Parser:
     parser = Parser(
         "match",
         description=(
-            "Let two players play a match. Every random opening is played twice, with the sides\n"
-            "swapped; the result is told from A's side, with a 95 % interval of the score.\n"
+            "Let two players play a match. Every opening is played twice, with the sides swapped;\n"
+            "the result is told from A's side, with a 95 % interval of the score.\n"
             "\n"
             "gtp:COMMAND LINE is any program that plays Go by GTP, looked for on PATH and in\n"
             "/usr/games. Who crashes, plays an illegal move, refuses a legal one, gives no move\n"
             "within `timeout` seconds or resigns has lost that game, and the report says so.\n"
             "\n"
-            f"  games=N          number of games, even ({NUM_GAMES})\n"
-            f"  opening_plies=N  random moves that each opening consists of ({OPENING_PLIES})\n"
+            f"  games=N          number of games, even ({NUM_GAMES}; with a test at most"
+            f" {MOST_GAMES}; with a file\n"
+            "                   two for each of its openings)\n"
+            "  openings=...     random (default); policy, drawn from the policy of the first\n"
+            "                   player that is a network; or a FILE, one opening in each line\n"
+            f"  opening_plies=N  moves of an opening that is not from a file ({OPENING_PLIES})\n"
             "  game=GAME        NAME[:key=value,...]; a run or checkpoint knows its own.\n"
             "                   With a GTP program the cap on moves is high, unless GAME\n"
             "                   says max_moves\n"
             "  seed=N           of the openings and of the players' random choices (0)\n"
+            "  workers=N        processes that play; the result does not depend on it (1)\n"
+            "  results=FILE     keeps what has been played; the same command again goes on\n"
             "  sgf=FOLDER       keeps every game of Go there as an SGF file\n"
-            f"  timeout=SECONDS  the most that a move of a GTP program may take ({TIMEOUT_S:g})"
+            f"  timeout=SECONDS  the most that a move of a GTP program may take ({TIMEOUT_S:g})\n"
+            "\n"
+            "elo0 or elo1 turn on a sequential test (SPRT), which ends the match as soon as it is\n"
+            "plain whether A is stronger than B by elo0 (H0) or by elo1 (H1):\n"
+            "\n"
+            f"  elo0=ELO, elo1=ELO      ({ELO0:g}, {ELO1:g})\n"
+            f"  alpha=P, beta=P         how often it may accept H1, or H0, wrongly ({ALPHA:g},"
+            f" {BETA:g})"
         ),
         examples=(
             "alphago match runs/first:simulations=100 alphabeta:depth=6 games=40",
             "alphago match minimax random game=tic_tac_toe games=100 opening_plies=2 --json",
+            "alphago match runs/a runs/b elo1=35 games=2000 workers=2 results=a_against_b.jsonl",
             'alphago match runs/go "gtp:gnugo --mode gtp --level 10 --chinese-rules\n'
             '    --positional-superko --forbid-suicide --capture-all-dead" games=200 sgf=games',
         ),
-        usage=(
-            "A B [games=N] [opening_plies=N] [game=GAME] [seed=N] [sgf=FOLDER]"
-            " [timeout=SECONDS] [--json]"
-        ),
+        usage="A B [key=value ...] [--json]",
         keys=lambda: KEYS,
     )
     parser.add_argument("first", metavar="A", help=PLAYER_HELP)

@@ -1,29 +1,38 @@
 """The result of a match as lines of text."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scripts.arguments import one_line
+from scripts.match_settings import POLICY, RANDOM, MatchSettings
 
 if TYPE_CHECKING:
     from alphago.games import Game
     from eval.matches import MatchResult, Tally
+    from scripts.match_play import Verdict
 
 GO_FAMILY = "go"
 _MAX_LISTED = 10  # games of one kind of event; --json tells them all
 
 
-def describe_match(result: "MatchResult", *, game: "Game", num_plies: int) -> str:
+def describe_match(
+    result: "MatchResult",
+    *,
+    game: "Game",
+    settings: MatchSettings,
+    verdict: "Verdict | None",
+) -> str:
     """Returns the result as lines of text.
 
     Args:
         result: the result.
         game: the rules.
-        num_plies: random plies of each opening.
+        settings: what the match was to be like.
+        verdict: of the sequential test, None without one.
     """
     from alphago.games import game_text
 
-    low, high = result.interval
     seats = (
         ("as Black", "as White")
         if game.spec.family == GO_FAMILY
@@ -35,18 +44,62 @@ def describe_match(result: "MatchResult", *, game: "Game", num_plies: int) -> st
             f"  {_seat(seats[0])}{_describe_tally(result.as_player_0)}",
             f"  {_seat(seats[1])}{_describe_tally(result.as_player_1)}",
             f"  {_seat('all')}{_describe_tally(result.total)}",
-            f"  score {result.score:.1%}, 95 % interval {low:.1%} to {high:.1%}",
-            f"  {len(result.games)} games, {result.num_distinct_games} distinct (from {num_plies}"
-            " random opening plies, each opening played from both sides)",
+            *_describe_strength(result),
+            *_describe_verdict(verdict),
+            f"  {len(result.games)} games, {result.num_distinct_games} distinct (from"
+            f" {_describe_openings(settings)}, each opening played from both sides)",
+            f"  time per move: {' and '.join(map(_seconds, result.seconds_per_move))}",
             *_describe_endings(result),
         )
     )
 
 
+def summarise_verdict(verdict: "Verdict") -> dict[str, object]:
+    """Returns the state of the sequential test, ready for JSON."""
+    return {**asdict(verdict.config), **verdict.state._asdict(), "num_games": verdict.num_games}
+
+
+def _describe_strength(result: "MatchResult") -> Iterator[str]:
+    """Yields score and Elo difference with their intervals."""
+    from eval.elo import elo_of_score
+
+    low, high = result.interval
+    yield f"  score {result.score:.1%}, 95 % interval {low:.1%} to {high:.1%}"
+    elo, *ends = (elo_of_score(score) for score in (result.score, low, high))
+    yield f"  Elo difference {elo:+.0f}, 95 % interval {ends[0]:+.0f} to {ends[1]:+.0f}"
+
+
+def _describe_verdict(verdict: "Verdict | None") -> Iterator[str]:
+    """Yields where the sequential test stands; nothing without one."""
+    if verdict is None:
+        return
+    config, state = verdict.config, verdict.state
+    decision = "undecided" if state.decision is None else f"{state.decision} accepted"
+    yield (
+        f"  SPRT of Elo {config.elo0:+g} (H0) against {config.elo1:+g} (H1), alpha"
+        f" {config.alpha:g}, beta {config.beta:g}: {decision} after {verdict.num_games} games, LLR"
+        f" {state.llr:+.2f}, bounds {state.lower:+.2f} and {state.upper:+.2f}"
+    )
+
+
+def _describe_openings(settings: MatchSettings) -> str:
+    """Says where the openings came from."""
+    if settings.openings == RANDOM:
+        return f"{settings.num_plies} random opening plies"
+    if settings.openings == POLICY:
+        return f"{settings.num_plies} opening plies of the network's policy"
+    return one_line(settings.openings)
+
+
+def _seconds(seconds: float) -> str:
+    """Returns a short time in its unit."""
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
+
+
 def _describe_endings(result: "MatchResult") -> Iterator[str]:
     """Yields what else there is to say about how games ended; nothing where all went well."""
     from eval.endings import check_scores, count_forfeits
-    from eval.matches import forfeited_games, score_differences
+    from eval.match_summary import forfeited_games, score_differences
 
     if result.num_truncated:
         yield f"  {result.num_truncated} ended by the cap on moves, decided by the board"

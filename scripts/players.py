@@ -8,11 +8,11 @@ from scripts.arguments import CommandLineError
 if TYPE_CHECKING:
     from alphago.games import Game
     from alphago.players import Player
-    from alphago.players.engine import EngineSettings
 
 PLAYER_HELP = (  # of the argument that names a player
-    "random, minimax, alphabeta:depth=N, uct:playouts=N,exploration=C, gtp:COMMAND LINE, or the"
-    " folder of a run or checkpoint: RUN:simulations=N,precision=int8,step=N (or best, latest)"
+    "random, minimax, alphabeta:depth=N, flat_mc:playouts=N, uct:playouts=N,seconds=S,exploration=C,"
+    " gtp:COMMAND LINE, or the folder of a run or checkpoint:"
+    " RUN:simulations=N,seconds=S,precision=int8,step=N (or best, latest)"
 )
 
 # Of a game of Go with a GTP program: more moves than nearly all games have.
@@ -20,32 +20,25 @@ _FEWEST_MOVES = 100
 _MOVES_PER_POINT = 4
 
 
-def make_players(
-    texts: Sequence[str],
-    *,
-    game_name: str | None,
-    seed: int,
-    other_name: str | None = None,
-    engines: "EngineSettings | None" = None,
-) -> "tuple[Game, list[Player]]":
-    """Makes players for the game that is named or that one of them was trained for.
+def choose_game(
+    texts: Sequence[str], *, game_name: str | None, other_name: str | None = None
+) -> "Game":
+    """Returns the game that is named or that one of the players was trained for.
 
     Args:
         texts: the players, `KIND_OR_PATH[:key=value,...]`.
         game_name: the game, `NAME[:key=value,...]`; None takes that of a run or checkpoint. Unless
             it says `max_moves`, Go with a GTP program has room for any sensible game: GTP knows no
             cap on moves, and the one that a run learns with is low.
-        seed: of the first player's random choices; each further one takes the next number.
         other_name: the game if nothing else tells it, None if it is open.
-        engines: how GTP programs are run; None for the defaults.
 
     Raises:
-        PlayerError: if a player cannot be made or plays another game.
+        PlayerError: if a text names no player.
         UnknownGameError: if the game is not registered.
         CommandLineError: if nothing tells the game, or runs of different games do.
     """
     from alphago.games import GAME_NAMES, make_game
-    from alphago.players import game_of_player, make_player
+    from alphago.players import game_of_player
     from alphago.players.text import is_engine
 
     found = game_name or _common_game([name for name in map(game_of_player, texts) if name])
@@ -58,10 +51,33 @@ def make_players(
     game = make_game(found)
     if "max_moves" not in (game_name or "") and any(map(is_engine, texts)):
         game = _with_room(game)
-    players = [
-        make_player(text, game=game, seed=seed + index, engines=engines)
-        for index, text in enumerate(texts)
-    ]
+    return game
+
+
+def make_players(
+    texts: Sequence[str],
+    *,
+    game_name: str | None,
+    seed: int,
+    other_name: str | None = None,
+) -> "tuple[Game, list[Player]]":
+    """Makes players for the game that is named or that one of them was trained for.
+
+    Args:
+        texts: the players, `KIND_OR_PATH[:key=value,...]`.
+        game_name: as in `choose_game`.
+        seed: of the first player's random choices; each further one takes the next number.
+        other_name: as in `choose_game`.
+
+    Raises:
+        PlayerError: if a player cannot be made or plays another game.
+        UnknownGameError: if the game is not registered.
+        CommandLineError: if nothing tells the game, or runs of different games do.
+    """
+    from alphago.players import make_player
+
+    game = choose_game(texts, game_name=game_name, other_name=other_name)
+    players = [make_player(text, game=game, seed=seed + index) for index, text in enumerate(texts)]
     return game, players
 
 

@@ -3,8 +3,8 @@
 import contextlib
 import itertools
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import psutil
 
@@ -20,6 +20,10 @@ from selfplay.cpus import usable_cpus
 TIMEOUT_S = 60.0  # for a move of a GTP program
 
 _CLOSE_S = 5.0  # for a worker to end its GTP programs; then it is ended with them
+
+
+# Which task it was (from 0, in the order in which they were taken) and its result.
+FinishedTasks: TypeAlias = Generator[tuple[int, MatchResult], None, None]
 
 
 class WorkerError(TrainingError):
@@ -51,14 +55,12 @@ class Workers(Protocol):
 
     num_workers: int
 
-    def run(
-        self, tasks: Iterable[MatchTask], *, progress: Progress | None = None
-    ) -> Iterator[tuple[int, MatchResult]]:
+    def run(self, tasks: Iterable[MatchTask], *, progress: Progress | None = None) -> FinishedTasks:
         """Plays tasks, each on one worker.
 
         A task is taken from the iterator when a worker is free to play it, so what comes next may
         depend on the results so far. An iterator that has none at the moment is asked again after
-        the next result. Whoever stops early drops the tasks that are being played.
+        the next result. Whoever closes the generator drops the tasks that are being played.
 
         Args:
             tasks: what to play.
@@ -66,7 +68,8 @@ class Workers(Protocol):
                 plays in this process alone.
 
         Yields:
-            Which task it was (from 0, in the order of the iterator) and its result, as they finish.
+            Which task it was (from 0, in the order in which they were taken) and its result, as
+            they finish.
 
         Raises:
             AlphagoError: whatever ended a task, as it was raised by the worker.
@@ -174,9 +177,7 @@ class InlineWorkers:
         """Keeps the worker."""
         self._worker = worker
 
-    def run(
-        self, tasks: Iterable[MatchTask], *, progress: Progress | None = None
-    ) -> Iterator[tuple[int, MatchResult]]:
+    def run(self, tasks: Iterable[MatchTask], *, progress: Progress | None = None) -> FinishedTasks:
         """Plays tasks one after the other, see `Workers`."""
         upcoming = iter(tasks)
         for number in itertools.count():
@@ -208,9 +209,7 @@ class RayWorkers:
         self._actors: dict[int, Any] = {}
         self._process_ids: dict[int, Any] = {}  # open or answered calls
 
-    def run(
-        self, tasks: Iterable[MatchTask], *, progress: Progress | None = None
-    ) -> Iterator[tuple[int, MatchResult]]:
+    def run(self, tasks: Iterable[MatchTask], *, progress: Progress | None = None) -> FinishedTasks:
         """Plays as many tasks at a time as there are workers, see `Workers`."""
         import ray
 

@@ -10,10 +10,11 @@ from alphago.games.notation import replay
 from alphago.players import make_player
 from alphago.players.network_player import NetworkPlayer
 from eval.intervals import match_interval
+from eval.match_summary import match_summary
 from eval.matches import (
     MatchInterruptedError,
     Tally,
-    match_summary,
+
     merge_matches,
     play_match,
 )

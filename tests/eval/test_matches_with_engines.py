@@ -15,12 +15,11 @@ from alphago.games.notation import format_moves
 from alphago.players import make_player
 from alphago.players.engine import EngineSettings
 from eval.endings import check_scores, count_forfeits
+from eval.match_summary import match_summary, score_differences
 from eval.matches import (
     MatchBrokenOffError,
-    match_summary,
     merge_matches,
     play_match,
-    score_differences,
 )
 from eval.openings import paired_openings
 

@@ -71,7 +71,7 @@ def test_forfeits_and_scores_are_told(tmp_path: Path, capsys: pytest.CaptureFixt
     lines = run(capsys, program, "random", "games=2", *GO_WORDS, f"sgf={tmp_path}")
     assert lines[1].split() == ["as", "Black", "0", "won,", "0", "drawn,", "1", "lost"]
     assert lines[2].split() == ["as", "White", "0", "won,", "0", "drawn,", "1", "lost"]
-    assert lines[6] == f"  lost by {program} other than on the board: 2 by resignation"
+    assert lines[8] == f"  lost by {program} other than on the board: 2 by resignation"
     results = [read_sgf(tmp_path / f"00{number}.sgf")[0].result for number in (1, 2)]
     assert results == ["W+R", "B+R"]
 
@@ -79,12 +79,12 @@ def test_forfeits_and_scores_are_told(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_other_scores_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = engine("--moves=C3", "--score=B+99")
     lines = run(capsys, "random", program, "games=2", *GO_WORDS, f"sgf={tmp_path}")
-    assert lines[6] == "  final scores: 0 agreed, 2 not, 0 missing"
-    assert lines[7].startswith("    game 1: ")
-    assert lines[7].endswith(f" by our count, B+99 by {program}")
-    assert lines[9].startswith(f"  {program} never counts as we do: see whether its options")
-    assert lines[9].endswith("(GNU Go: --chinese-rules --capture-all-dead)")
-    assert len(lines) == 10
+    assert lines[8] == "  final scores: 0 agreed, 2 not, 0 missing"
+    assert lines[9].startswith("    game 1: ")
+    assert lines[9].endswith(f" by our count, B+99 by {program}")
+    assert lines[11].startswith(f"  {program} never counts as we do: see whether its options")
+    assert lines[11].endswith("(GNU Go: --chinese-rules --capture-all-dead)")
+    assert len(lines) == 12
     (game,) = read_sgf(tmp_path / "001.sgf")
     assert game.nodes[0].comment == f"{program}: final score B+99"
 
@@ -94,8 +94,8 @@ def test_crashes_are_lost_by_forfeit_in_the_files(
 ) -> None:
     program = engine("--flaw=crash:1")
     lines = run(capsys, "random", program, "games=2", *GO_WORDS, f"sgf={tmp_path}")
-    assert lines[6] == f"  lost by {program} other than on the board: 2 by crash"
-    assert "about to crash" in lines[7]
+    assert lines[8] == f"  lost by {program} other than on the board: 2 by crash"
+    assert "about to crash" in lines[9]
     (game,) = read_sgf(tmp_path / "001.sgf")
     assert game.result == "B+F"
     assert "crash" in game.nodes[0].comment
@@ -104,7 +104,7 @@ def test_crashes_are_lost_by_forfeit_in_the_files(
 def test_games_other_than_go_say_who_moves_first(capsys: pytest.CaptureFixture[str]) -> None:
     lines = run(capsys, "random", "random", "game=tic_tac_toe", "games=2")
     assert lines[1].startswith("  moving first   ")
-    assert len(lines) == 6
+    assert len(lines) == 8
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,192 @@
+"""A match's results as a file: a line that says which match it is, then one for each finished part.
+
+Every line is a JSON object. A part is on the disk before the next one is counted, so a match that
+was stopped, however, goes on with the parts that are missing.
+"""
+
+import fcntl
+import json
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from alphago.errors import ResultsError
+from alphago.files import reason, replace_file
+from alphago.players.game_follower import Forfeit, ForfeitKind
+from eval.endings import GameEnding
+from eval.matches import MatchResult, Thinking
+
+VERSION = 1
+
+_VERSION_KEY = "match_results"  # begins the first line, and tells these files from others
+_SHOWN = 60  # characters of a value in a message
+
+logger = logging.getLogger(__name__)
+
+
+class ResultsFile:
+    """An open file of results, of one process alone. A context manager: leaving it closes it.
+
+    Attributes:
+        parts: the finished parts by number.
+    """
+
+    parts: dict[int, MatchResult]
+
+    def __init__(self, path: Path, header: Mapping[str, Any], *, num_parts: int) -> None:
+        """Opens the file of a match, or makes it.
+
+        A broken last line, as when the machine stopped, is dropped with a warning.
+
+        Args:
+            path: the file. It is made where there is none, or an empty one.
+            header: what makes this match another one than others, ready for JSON.
+            num_parts: how many parts the match has.
+
+        Raises:
+            ResultsError: if the file cannot be read or written, is no file of results, is of
+                another match or in use, or has a broken line before its last one.
+        """
+        self._path = path
+        header = json.loads(json.dumps({_VERSION_KEY: VERSION, **header}))
+        try:
+            if not path.exists() or path.stat().st_size == 0:
+                with replace_file(path) as new:
+                    new.write(_line(header))
+            self._file = path.open("r+b")
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            raise self._unusable(error) from error
+        try:
+            self._lock()
+            self.parts = self._read(header, num_parts=num_parts)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """Returns itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def add(self, number: int, result: MatchResult) -> None:
+        """Writes a finished part and waits until it is on the disk.
+
+        Raises:
+            ResultsError: if it cannot be written.
+        """
+        try:
+            self._file.write(_line({"part": number, **_plain(result)}))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._unusable(error) from error
+        self.parts[number] = result
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ResultsError(f"{self._path}: another match is writing it") from error
+
+    def _read(self, header: Mapping[str, Any], *, num_parts: int) -> dict[int, MatchResult]:
+        """Returns the parts in the file, and goes to its end for more."""
+        first, *lines = self._file.read().splitlines(keepends=True)
+        self._check_header(first, header)
+        parts: dict[int, MatchResult] = {}
+        end = len(first)
+        for number, line in enumerate(lines, start=2):
+            try:
+                part, result = _from_line(line)
+                if not 0 <= part < num_parts or part in parts:
+                    raise ValueError(f"part {part} is none of this match, or there twice")
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                where = f"{self._path}, line {number}"
+                if number <= len(lines):
+                    raise ResultsError(f"{where}: no part of a match ({error})") from error
+                logger.warning("%s: is broken and dropped (%s)", where, error)
+                break
+            parts[part] = result
+            end += len(line)
+        self._file.seek(end)
+        self._file.truncate()
+        return parts
+
+    def _check_header(self, line: bytes, wanted: Mapping[str, Any]) -> None:
+        """Raises unless the first line is that of this match."""
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or _VERSION_KEY not in found:
+            raise ResultsError(
+                f"{self._path}: got another kind of file, allowed: results of a match"
+            )
+        for key in wanted:
+            if found.get(key) != wanted[key]:
+                raise ResultsError(
+                    f"{self._path}: is of another match, {key}: got {_shown(wanted[key])},"
+                    f" the file has {_shown(found.get(key))}"
+                )
+
+    def _unusable(self, error: OSError | ValueError) -> ResultsError:
+        why = reason(error) if isinstance(error, OSError) else str(error)
+        return ResultsError(f"{self._path}: no file for results ({why})")
+
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content) + "\n").encode()
+
+
+def _shown(value: object) -> str:
+    """Returns a value for a message, cut where it is long."""
+    text = json.dumps(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _plain(result: MatchResult) -> dict[str, Any]:
+    """Returns a result ready for JSON."""
+    return {
+        "first": result.first,
+        "second": result.second,
+        "games": result.games,
+        "first_seats": result.first_seats,
+        "outcomes": result.outcomes,
+        "endings": [ending._asdict() for ending in result.endings],
+        "thinking": result.thinking,
+    }
+
+
+def _from_line(line: bytes) -> tuple[int, MatchResult]:
+    """Reads a part: its number and its result.
+
+    Raises:
+        ValueError, KeyError, TypeError: if the line is something else.
+    """
+    if not line.endswith(b"\n"):
+        raise ValueError("incomplete")
+    content = json.loads(line)
+    first, second = content["thinking"]
+    result = MatchResult(
+        first=content["first"],
+        second=content["second"],
+        games=content["games"],
+        first_seats=content["first_seats"],
+        outcomes=content["outcomes"],
+        endings=[_ending(ending) for ending in content["endings"]],
+        thinking=(Thinking(*first), Thinking(*second)),
+    )
+    return int(content["part"]), result
+
+
+def _ending(content: dict[str, Any]) -> GameEnding:
+    """Reads how a game ended."""
+    forfeit, claims = content["forfeit"], tuple(content["claims"])
+    if forfeit is not None:
+        kind, why = forfeit
+        forfeit = Forfeit(ForfeitKind(kind), why)
+    return GameEnding(**content | {"forfeit": forfeit, "claims": claims})
