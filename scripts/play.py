@@ -16,8 +16,8 @@ def main(argv: Sequence[str]) -> None:
         "play",
         description=(
             "Play in the terminal against PLAYER: a run, a checkpoint, random, minimax,\n"
-            "alphabeta, uct, human, or gtp:COMMAND LINE, a program that plays Go. Type a move,\n"
-            "or: hint (of networks and uct), undo, help, quit."
+            "alphabeta, flat_mc, uct, human, or gtp:COMMAND LINE, a program that plays Go. Type\n"
+            "a move, or: hint, undo, help, quit."
         ),
         examples=(
             "alphago play runs/first:simulations=200",

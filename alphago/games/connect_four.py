@@ -15,6 +15,7 @@ from alphago.games.line_game import (
     line_game_dtype,
     put_stone,
 )
+from alphago.games.random_bits import Streams, draw_below
 from alphago.games.symmetry import mirror_symmetries
 from alphago.kernels import kernel
 from alphago.types import EMPTY, BoolArray, Int8Array, States
@@ -64,6 +65,22 @@ def fill_legal_actions_all(states: States, legal: BoolArray) -> None:
             legal[b, action] = is_legal(states[b], action)
 
 
+@kernel
+def play_out(state: np.void, stream: Streams) -> None:
+    """Plays random moves to the end of the game, all legal ones equally likely. In place."""
+    while not state["is_over"]:
+        column = draw_below(stream, NUM_COLUMNS)
+        if is_legal(state, column):
+            put_stone(state, landing_row(state["board"], column), column, LINE_LENGTH)
+
+
+@kernel
+def play_out_all(states: States, streams: Streams) -> None:
+    """Maps `play_out` over states [B], in place, with one stream each."""
+    for b in range(len(states)):
+        play_out(states[b], streams[b : b + 1])
+
+
 class ConnectFour(LineGame):
     """Connect Four."""
 
@@ -88,6 +105,9 @@ class ConnectFour(LineGame):
         return play_all(states, actions, rows)
 
     def legal_actions(self, states: States) -> BoolArray:
+    def _play_out_all(self, states: States, streams: Streams) -> None:
+        play_out_all(states, streams)
+
         """Returns bool [B, 7], True where the column has room; all False in a finished game."""
         legal = np.empty((len(states), NUM_COLUMNS), np.bool_)
         fill_legal_actions_all(states, legal)

@@ -13,6 +13,7 @@ from alphago.errors import IllegalActionError, NotationError
 from alphago.games.game import GameSpec, Symmetry
 from alphago.games.notation import illegal_action, integer_actions
 from alphago.games.symmetry import transform_observations
+from alphago.games.random_bits import Streams, new_streams
 from alphago.kernels import kernel
 from alphago.types import EMPTY, NUM_PLAYERS, BoolArray, FloatArray, Int8Array, States, UInt8Array
 
@@ -36,6 +37,12 @@ def line_game_dtype(height: int, width: int) -> np.dtype[np.void]:
 
 
 @kernel
+def copy_states(states: States) -> States:
+    """Copies states [B] as bytes: numpy copies structured rows field by field."""
+    copied: States = np.ascontiguousarray(states).view(np.uint8).copy().view(states.dtype)
+    return copied
+
+
 def count_stones(board: Int8Array, row: int, column: int, row_step: int, column_step: int) -> int:
     """Counts the stones of one colour next to each other, from a cell on in one direction.
 
@@ -159,6 +166,13 @@ class LineGame(abc.ABC):
     @abc.abstractmethod
     def legal_actions(self, states: States) -> BoolArray:
         """Returns bool [B, A], True where the action is legal; all False in a finished game."""
+    @abc.abstractmethod
+    def _play_out_all(self, states: States, streams: Streams) -> None:
+        """Plays every game [B] to its end, in place, all legal actions equally likely.
+
+        `streams`, uint64 [B], are where the randomness comes from.
+        """
+
 
     @abc.abstractmethod
     def render(self, state: np.void) -> str:
@@ -184,8 +198,7 @@ class LineGame(abc.ABC):
     def step(self, states: States, actions: npt.ArrayLike) -> States:
         """Plays one action in every game; see `Game.step`."""
         checked = integer_actions(actions, num_games=len(states))
-        # As bytes: numpy copies structured rows field by field.
-        after = np.ascontiguousarray(states).view(np.uint8).copy().view(states.dtype)
+        after = copy_states(states)
         self.play(after, checked, np.arange(len(states)))
         return after
 
@@ -220,6 +233,20 @@ class LineGame(abc.ABC):
     def board(self, states: States) -> Int8Array:
         """Returns int8 [B, H, W], the player of each stone or EMPTY."""
         boards: Int8Array = states["board"].copy()
+    def root_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], all legal actions, see `Playouts`."""
+        return self.legal_actions(states)
+
+    def playout_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], all legal actions, see `Playouts`."""
+        return self.legal_actions(states)
+
+    def playout_returns(self, states: States, *, rng: np.random.Generator) -> FloatArray:
+        """Plays every game to its end, all legal actions equally likely, see `Playouts`."""
+        finished = copy_states(states)
+        self._play_out_all(finished, new_streams(len(states), rng))
+        return self.returns(finished)
+
         return boards
 
     def observe(self, states: States) -> UInt8Array:

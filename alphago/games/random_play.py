@@ -14,6 +14,13 @@ from alphago.types import BoolArray, FloatArray, States
 class Playouts(Protocol):
     """How to play a game to its end at random. A game that has these functions is asked itself."""
 
+    def root_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], the candidates where a move is really to be chosen.
+
+        They are some of `playout_actions`, or all of them.
+        """
+        ...
+
     def playout_actions(self, states: States) -> BoolArray:
         """Returns bool [B, A], the legal actions worth trying; some unless the game is over."""
         ...
@@ -37,6 +44,10 @@ class UniformPlayouts:
     def __init__(self, game: Game) -> None:
         """Keeps the rules."""
         self._game = game
+
+    def root_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], all legal actions."""
+        return self._game.legal_actions(states)
 
     def playout_actions(self, states: States) -> BoolArray:
         """Returns bool [B, A], all legal actions."""

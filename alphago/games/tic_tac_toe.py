@@ -14,6 +14,7 @@ from alphago.games.line_game import (
     line_game_dtype,
     put_stone,
 )
+from alphago.games.random_bits import Streams, draw_below
 from alphago.games.symmetry import board_symmetries
 from alphago.kernels import kernel
 from alphago.types import EMPTY, BoolArray, States
@@ -53,6 +54,22 @@ def fill_legal_actions_all(states: States, legal: BoolArray) -> None:
             legal[b, action] = is_legal(states[b], action)
 
 
+@kernel
+def play_out(state: np.void, stream: Streams) -> None:
+    """Plays random moves to the end of the game, all legal ones equally likely. In place."""
+    while not state["is_over"]:
+        cell = draw_below(stream, NUM_CELLS)
+        if is_legal(state, cell):
+            put_stone(state, cell // SIZE, cell % SIZE, SIZE)
+
+
+@kernel
+def play_out_all(states: States, streams: Streams) -> None:
+    """Maps `play_out` over states [B], in place, with one stream each."""
+    for b in range(len(states)):
+        play_out(states[b], streams[b : b + 1])
+
+
 class TicTacToe(LineGame):
     """Tic-tac-toe."""
 
@@ -75,6 +92,9 @@ class TicTacToe(LineGame):
         self, states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
     ) -> int:
         return play_all(states, actions, rows)
+
+    def _play_out_all(self, states: States, streams: Streams) -> None:
+        play_out_all(states, streams)
 
     def legal_actions(self, states: States) -> BoolArray:
         """Returns bool [B, 9], True where the cell is empty; all False in a finished game."""

@@ -1,6 +1,7 @@
 """From a search's result to a move, and to what the player tells about it."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +9,14 @@ import numpy.typing as npt
 from alphago.games.game import Game
 from alphago.players.player import MoveAdvice, choose_uniformly
 from alphago.types import BoolArray, SearchResult
+
+# Share of the visits from which on a search counts as converged: the first move has at least as
+# many as all others together, so that none of them could overtake it in another half of the budget.
+CONVERGED_SHARE = 0.5
+
+# Where moves are compared by estimates, the lead of the first over the second that tells them
+# apart: pure chance is as large in one case of twenty.
+CONVERGED_ERRORS = 2.0
 
 
 def most_visited(result: SearchResult, rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -34,6 +43,7 @@ def advice_of(game: Game, result: SearchResult, legal_actions: BoolArray) -> lis
                 visit_share=float(shares[row, action]),
                 value=float(result.action_values[row, action]) if shares[row, action] else None,
                 prior=float(result.priors[row, action]),
+                num_visits=int(result.visit_counts[row, action]),
             )
             for action in np.flatnonzero(legal_actions[row]).tolist()
         ]
@@ -45,3 +55,99 @@ def _rank(move: MoveAdvice) -> tuple[float, float, float]:
     """Returns what orders moves: visits, then value, then prior."""
     value = -math.inf if move.value is None else move.value
     return move.visit_share, value, move.prior
+
+
+# --- what is shown ---
+
+
+def advice_table(advice: Sequence[MoveAdvice], *, num_moves: int = 5) -> str:
+    """Returns the best moves of one position as lines of text, with a heading.
+
+    Columns that tell nothing of any move are left out. Where values have standard errors they are
+    shown as win rates, a draw being half a win. The shares of the moves shown sum to less than 1
+    where the list is cut; a line then tells what the others have. The last line tells how far the
+    search has converged, unless nothing was searched.
+
+    Args:
+        advice: all legal moves of the position, the best first.
+        num_moves: the most moves to show.
+    """
+    shown = advice[:num_moves]
+    has_errors = any(move.standard_error is not None for move in advice)
+    columns = [("move", 6, [move.move for move in shown])]
+    if any(move.num_visits or move.visit_share for move in advice):
+        columns.append(("visits", 7, [f"{move.visit_share:.1%}" for move in shown]))
+    if any(move.value is not None for move in advice):
+        heading, width, text = ("win rate", 14, _win_rate) if has_errors else ("value", 6, _value)
+        columns.append((heading, width, [text(move) for move in shown]))
+    if any(move.prior for move in advice):
+        columns.append(("prior", 6, [f"{move.prior:.1%}" for move in shown]))
+    lines = [
+        " ".join(cell.rjust(width) for (_, width, _), cell in zip(columns, row, strict=True))
+        for row in zip(*([heading, *cells] for heading, _, cells in columns), strict=True)
+    ]
+    return "\n".join([*lines, *_rest(advice[num_moves:]), *_convergence(advice)])
+
+
+def is_converged(advice: Sequence[MoveAdvice]) -> bool | None:
+    """Tells whether more of the same search would hardly lead to another first move.
+
+    Returns:
+        With visits, whether the first move has at least `CONVERGED_SHARE` of them; where values
+        have standard errors, whether it leads by `CONVERGED_ERRORS` of them or is the only one
+        tried; None where nothing was searched.
+    """
+    first = advice[0]
+    if first.standard_error is None:
+        return first.visit_share >= CONVERGED_SHARE if first.visit_share else None
+    lead, error = _lead(advice)
+    return lead > 0 and lead >= CONVERGED_ERRORS * error
+
+
+def _value(move: MoveAdvice) -> str:
+    return "-" if move.value is None else f"{move.value:+.2f}"
+
+
+def _win_rate(move: MoveAdvice) -> str:
+    """Returns a value from -1 to 1 as a win rate, with its standard error if that is known."""
+    if move.value is None:
+        return "-"
+    error = "" if move.standard_error is None else f" ± {move.standard_error / 2:.1%}"
+    return f"{(1 + move.value) / 2:.1%}{error}"
+
+
+def _rest(hidden: Sequence[MoveAdvice]) -> list[str]:
+    """Returns the line about the moves that are not shown, if there are any."""
+    if not hidden:
+        return []
+    share = sum(move.visit_share for move in hidden)
+    visits = f": {share:.1%} of the visits" if share else ""
+    return [f"{len(hidden)} more{visits}"]
+
+
+def _convergence(advice: Sequence[MoveAdvice]) -> list[str]:
+    """Returns the line about convergence, if something was searched."""
+    converged = is_converged(advice)
+    if converged is None:
+        return []
+    verdict = "converged" if converged else "not converged"
+    if advice[0].standard_error is None:
+        share = advice[0].visit_share
+        return [f"first move {share:.1%} of the visits: {verdict} (from {CONVERGED_SHARE:.0%} on)"]
+    lead, error = _lead(advice)
+    if lead == math.inf:
+        return [f"first move alone: {verdict}"]
+    return [
+        f"first move ahead by {lead / 2:.1%} ± {error / 2:.1%}: {verdict}"
+        f" (from {CONVERGED_ERRORS:g} standard errors on)"
+    ]
+
+
+def _lead(advice: Sequence[MoveAdvice]) -> tuple[float, float]:
+    """Returns the lead of the first move's value, infinite without a second, and its error."""
+    tried = [move for move in advice if move.value is not None]
+    if len(tried) < 2:
+        return math.inf, 0.0
+    errors = [move.standard_error or 0.0 for move in tried[:2]]
+    assert tried[0].value is not None and tried[1].value is not None, "both were tried"
+    return tried[0].value - tried[1].value, math.hypot(*errors)

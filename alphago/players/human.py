@@ -9,12 +9,8 @@ import numpy.typing as npt
 
 from alphago.errors import NotationError
 from alphago.games.game import Game
-from alphago.players.player import (
-    Advisor,
-    NamedPlayer,
-    advice_table,
-    legal_actions_to_choose,
-)
+from alphago.players.advice import advice_table
+from alphago.players.player import Advisor, NamedPlayer, legal_actions_to_choose
 from alphago.types import States
 
 _MAX_LISTED_MOVES = 12  # a longer list would hide the board
@@ -143,7 +139,7 @@ class HumanPlayer(NamedPlayer):
     def _hint(self, state: States) -> None:
         if self.advisor is None:
             who = "Nobody here gives" if self.opponent is None else f"{self.opponent} gives no"
-            self._tell(f"{who} hints; networks and uct do.")
+            self._tell(f"{who} hints; networks and the classical players do.")
             return
         self._tell(HINT_LEGEND)
         self._tell(advice_table(self.advisor.analyse(state)[0]))

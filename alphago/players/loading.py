@@ -20,7 +20,7 @@ from alphago.games.game import Game, GameSpec
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
 from alphago.network.network import NetworkConfig
 from alphago.network.weights import NetworkInfo, load_player_network
-from alphago.players.network_player import NetworkPlayer, as_seen
+from alphago.players.network_player import NetworkPlayer, as_seen, most_simulations
 from alphago.search.search import SearchConfig
 from alphago.types import UInt8Array, Weights
 
@@ -65,6 +65,7 @@ def load_network_player(
     precision: str | None,
     name: str,
     seed: int,
+    seconds: float | None = None,
 ) -> NetworkPlayer:
     """Makes the player of a run or a checkpoint.
 
@@ -73,10 +74,12 @@ def load_network_player(
         game: the game it has to play, None for its own. Its planes do not matter: the network
             sees those it has learnt from.
         step: which network, see `find_network`.
-        num_simulations: per move, 0 for the raw policy; None for the number of the run's self-play.
+        num_simulations: per move, 0 for the raw policy; None for the number of the run's self-play,
+            or with `seconds` for as many as there is time and memory for.
         precision: of the network, see `EvaluatorConfig`; None for that of the run.
         name: how the player is called in results.
         seed: of its random choices.
+        seconds: time per move, None for any.
 
     Returns:
         The player, with the run's constants of the search, on a GPU if there is one.
@@ -95,6 +98,8 @@ def load_network_player(
         game = own_game
     check_plays(found.info.network, own_game.spec, game.spec, name=name)
     settings = read_play_settings(found.folder / CONFIG_FILE)
+    if num_simulations is None:
+        num_simulations = settings.num_simulations if seconds is None else most_simulations(game)
     seen_game = as_seen(game, learnt=own_game)
     evaluator = _load_evaluator(
         found, seen_game, settings.evaluator, precision=precision, name=name
@@ -103,9 +108,10 @@ def load_network_player(
         game,
         evaluator,
         search_config=settings.search,
-        num_simulations=settings.num_simulations if num_simulations is None else num_simulations,
+        num_simulations=num_simulations,
         name=name,
         seed=seed,
+        seconds=seconds,
     )
 
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from alphago.games.game import Game
 from alphago.games.go.game import Go
 from alphago.players.advice import advice_of, most_visited
+from alphago.players.budget import most_visits, search_in_parts, stop_after
 from alphago.players.player import MoveAdvice, SeededPlayer, legal_actions_to_choose
 from alphago.search.search import SearchConfig, run_search
 from alphago.search.tree import node_bytes
@@ -54,11 +55,21 @@ def as_seen(game: Game, *, learnt: Game) -> Game:
     )
 
 
+def most_simulations(game: Game) -> int:
+    """Returns the simulations of a search that time alone limits: what memory (1 GB) has room for.
+
+    Args:
+        game: the rules.
+    """
+    return most_visits(node_bytes(game.spec)) - 1  # the root is a node too
+
+
 class NetworkPlayer(SeededPlayer):
     """Plays the most visited move of a search without root noise (temperature 0).
 
     Every call searches anew, so a move depends on its position alone; equals are decided by value,
-    then at random by seed. With 0 simulations it plays the raw policy.
+    then at random by seed. With 0 simulations it plays the raw policy. With a limit of time moves
+    also depend on the machine, and are not the same twice.
     """
 
     def __init__(
@@ -70,6 +81,7 @@ class NetworkPlayer(SeededPlayer):
         num_simulations: int,
         name: str,
         seed: int,
+        seconds: float | None = None,
     ) -> None:
         """Keeps everything.
 
@@ -80,12 +92,15 @@ class NetworkPlayer(SeededPlayer):
             num_simulations: simulations per move, 0 for the raw policy.
             name: how the player is called in results.
             seed: decides between equally good moves.
+            seconds: time per move; whatever is spent first ends the search. None for any.
         """
         self.game = game
         self.evaluator = evaluator
         self.name = name
         self.num_simulations = num_simulations
+        self.seconds = seconds
         self.search_config = search_config
+        self._is_warm = False
         self.reseed(seed)
 
     def evaluator_for(self, game: Game) -> Evaluator:
@@ -105,24 +120,37 @@ class NetworkPlayer(SeededPlayer):
     def search(self, states: States) -> SearchResult:
         """Searches positions [B], none over, in batches of bounded memory.
 
+        With a limit of time each position has it for itself.
+
         Raises:
             FinishedGameError: if a position is over.
             EvaluationError: if the network's answer cannot be used.
         """
         legal_actions_to_choose(self.game, states)
+        if self.seconds is not None:
+            self._warm_up()
+            return search_in_parts(states, num_rows=1, search=self._search)
         row_bytes = (self.num_simulations + 1) * node_bytes(self.game.spec)
         num_rows = max(1, min(_MAX_ROWS, _MAX_BYTES // row_bytes))
-        parts = [
-            run_search(
-                self.game,
-                self.evaluator,
-                states[start : start + num_rows],
-                self.search_config,
-                num_simulations=self.num_simulations,
-            )
-            for start in range(0, max(1, len(states)), num_rows)
-        ]
-        return SearchResult(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        return search_in_parts(states, num_rows=num_rows, search=self._search)
+
+    def _search(self, states: States) -> SearchResult:
+        """Searches positions [B] at once."""
+        return run_search(
+            self.game,
+            self.evaluator,
+            states,
+            self.search_config,
+            num_simulations=self.num_simulations,
+            should_stop=stop_after(self.seconds),
+        )
+
+    def _warm_up(self) -> None:
+        """Loads what is compiled before the first clock runs; that may take seconds."""
+        if not self._is_warm:
+            states = self.game.initial_states(1)
+            run_search(self.game, self.evaluator, states, self.search_config, num_simulations=1)
+            self._is_warm = True
 
     def most_visited(self, result: SearchResult) -> npt.NDArray[np.int64]:
         """Returns the most visited action [B] of each row, without a search the likeliest."""

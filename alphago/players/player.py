@@ -82,15 +82,6 @@ class Advisor(Protocol):
         ...
 
 
-def advice_table(advice: list[MoveAdvice], *, num_moves: int = 5) -> str:
-    """Returns the best moves of one position as lines of text, with a heading."""
-    lines = [f"{'move':>6} {'visits':>7} {'value':>6} {'prior':>6}"]
-    for item in advice[:num_moves]:
-        value = "-" if item.value is None else f"{item.value:+.2f}"
-        lines.append(f"{item.move:>6} {item.visit_share:>7.1%} {value:>6} {item.prior:>6.1%}")
-    return "\n".join(lines)
-
-
 def legal_actions_to_choose(game: Game, states: States) -> BoolArray:
     """Returns the legal actions of positions in which a player has to move.
 

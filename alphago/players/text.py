@@ -2,9 +2,12 @@
 
     random | minimax | human
     alphabeta:depth=6
+    flat_mc:playouts=1000            as many random playouts for every move, no tree
     uct:playouts=1000                plain UCT with random playouts; also exploration=C
+    uct:seconds=2                    for so long a move; with playouts=N too, what is spent first
     runs/demo                        a run: its best network, the run's own number of simulations
     runs/demo:simulations=100        with so many simulations a move; 0 plays the raw policy
+    runs/demo:seconds=1              for so long a move; with simulations=N too, what is spent first
     runs/demo:precision=fp32         evaluated in fp32, bf16 or int8; also precision=auto
     runs/demo:step=4000              the network of that optimiser step; also step=best, step=latest
     runs/demo/checkpoints/00004000   one checkpoint
@@ -27,6 +30,7 @@ from alphago.errors import PlayerError
 from alphago.games import make_game
 from alphago.games.game import Game
 from alphago.players.alphabeta import AlphaBetaPlayer
+from alphago.players.flat_mc_player import FlatMcPlayer
 from alphago.players.human import HumanPlayer
 from alphago.players.minimax import MinimaxPlayer
 from alphago.players.player import Player
@@ -37,11 +41,11 @@ from alphago.types import MAX_SIMULATIONS
 if TYPE_CHECKING:
     from alphago.players.engine import EngineSettings
 
-KINDS = ("random", "minimax", "alphabeta", "uct", "human")
+KINDS = ("random", "minimax", "alphabeta", "flat_mc", "uct", "human")
 ENGINE_PREFIX = "gtp:"
 DEFAULT_DEPTH = 6  # of alphabeta: sees most traps of Connect Four, in a fiftieth of a second
 
-DEFAULT_PLAYOUTS = 1000  # of uct
+DEFAULT_PLAYOUTS = 1000  # of uct and flat_mc
 # Of uct. UCB1 proves its bound for sqrt(2), which spreads few playouts over too many moves: on 9x9
 # it lost 15 of 16 games against this, at 300 playouts a move.
 DEFAULT_EXPLORATION = 0.4
@@ -50,11 +54,12 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "random": (),
     "minimax": (),
     "alphabeta": ("depth",),
-    "uct": ("playouts", "exploration"),
+    "flat_mc": ("playouts",),
+    "uct": ("playouts", "seconds", "exploration"),
     "human": (),
     ENGINE_PREFIX: (),
 }
-_PATH_KEYS = ("simulations", "precision", "step")
+_PATH_KEYS = ("simulations", "seconds", "precision", "step")
 _PRECISIONS = ("auto", "int8", "bf16", "fp32")  # the network's, without importing torch
 _NAMED_STEPS = ("best", "latest")
 _OPTIONS = re.compile(r"\s*\w+\s*=[^,]*(,\s*\w+\s*=[^,]*)*")
@@ -97,6 +102,9 @@ def make_player(
         return RandomPlayer(game, seed=seed)
     if subject == "minimax":
         return MinimaxPlayer(game, seed=seed)
+    if subject == "flat_mc":
+        num_playouts = _read_playouts(text, options)
+        return FlatMcPlayer(game, num_playouts=num_playouts, seed=seed)
     if subject == "uct":
         return _make_uct_player(text, options, game=game, seed=seed)
     if subject == "human":
@@ -184,16 +192,28 @@ def _make_engine_player(text: str, game: Game, settings: "EngineSettings | None"
 
 
 def _make_uct_player(text: str, options: Mapping[str, str], *, game: Game, seed: int) -> UctPlayer:
-    """Makes the player of plain UCT."""
-    num_playouts = _read_integer(
-        text, "playouts", options, default=DEFAULT_PLAYOUTS, lowest=1, highest=MAX_SIMULATIONS
-    )
+    """Makes the player of plain UCT; without any limit it has the default number of playouts."""
+    num_playouts = seconds = None
     exploration = DEFAULT_EXPLORATION
-    name = f"uct:playouts={num_playouts}"
+    parts = []
+    if "playouts" in options or "seconds" not in options:
+        num_playouts = _read_playouts(text, options)
+        parts.append(f"playouts={num_playouts}")
+    if "seconds" in options:
+        seconds = _read_seconds(text, options)
+        parts.append(f"seconds={seconds:g}")
     if "exploration" in options:
-        exploration = _parse_decimal(text, "exploration", options["exploration"])
-        name += f",exploration={exploration:g}"
-    return UctPlayer(game, num_playouts=num_playouts, exploration=exploration, name=name, seed=seed)
+        allowed = "a number of at least 0"
+        exploration = _parse_decimal(text, "exploration", options["exploration"], allowed=allowed)
+        parts.append(f"exploration={exploration:g}")
+    return UctPlayer(
+        game,
+        num_playouts=num_playouts,
+        exploration=exploration,
+        name=f"uct:{','.join(parts)}",
+        seed=seed,
+        seconds=seconds,
+    )
 
 
 def _make_network_player(
@@ -208,6 +228,7 @@ def _make_network_player(
         num_simulations = _read_integer(
             text, "simulations", options, default=0, lowest=0, highest=MAX_SIMULATIONS
         )
+    seconds = _read_seconds(text, options) if "seconds" in options else None
     precision = options.get("precision")
     if precision is not None and precision not in _PRECISIONS:
         allowed = ", ".join(_PRECISIONS)
@@ -222,6 +243,7 @@ def _make_network_player(
         precision=precision,
         name=text,
         seed=seed,
+        seconds=seconds,
     )
 
 
@@ -262,6 +284,22 @@ def _read_step(text: str, options: Mapping[str, str]) -> int | str | None:
     return _parse_integer(text, "step", options["step"], allowed=allowed)
 
 
+def _read_playouts(text: str, options: Mapping[str, str]) -> int:
+    """Returns the number of playouts, or its default."""
+    return _read_integer(
+        text, "playouts", options, default=DEFAULT_PLAYOUTS, lowest=1, highest=MAX_SIMULATIONS
+    )
+
+
+def _read_seconds(text: str, options: Mapping[str, str]) -> float:
+    """Returns the time per move, which has to be given."""
+    allowed = "a number above 0"
+    seconds = _parse_decimal(text, "seconds", options["seconds"], allowed=allowed)
+    if seconds == 0:
+        raise PlayerError(f"{text}: seconds: got {options['seconds']!r}, allowed: {allowed}")
+    return seconds
+
+
 def _read_integer(
     text: str, key: str, options: Mapping[str, str], *, default: int, lowest: int, highest: int
 ) -> int:
@@ -282,8 +320,8 @@ def _parse_integer(text: str, key: str, got: str, *, allowed: str) -> int:
     return int(got)
 
 
-def _parse_decimal(text: str, key: str, got: str) -> float:
+def _parse_decimal(text: str, key: str, got: str, *, allowed: str) -> float:
     """Reads a plain decimal number without a sign; float() would take nan and 1_0 as well."""
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{0,9})?", got):
-        raise PlayerError(f"{text}: {key}: got {got!r}, allowed: a number of at least 0")
+        raise PlayerError(f"{text}: {key}: got {got!r}, allowed: {allowed}")
     return float(got)

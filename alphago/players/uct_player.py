@@ -9,54 +9,70 @@ import numpy.typing as npt
 from alphago.errors import PlayerError
 from alphago.games.game import Game
 from alphago.players.advice import advice_of, most_visited
+from alphago.players.budget import most_visits, search_in_parts, stop_after
 from alphago.players.player import MoveAdvice, SeededPlayer, legal_actions_to_choose
 from alphago.search.uct import run_uct, uct_row_bytes
 from alphago.types import SearchResult, States
 
 _MAX_ROWS = 64  # positions in one search; more make none faster
 _MAX_BYTES = 1 << 28  # of the trees of one search, unless a single row needs more
+_WARM_UP_PLAYOUTS = 2
 
 
 class UctPlayer(SeededPlayer):
     """Plays the most visited move of a UCT search; equals by value, then at random by seed.
 
-    Every call searches anew, so a move depends on its position and the random stream alone.
+    Every call searches anew, so a move depends on its position and the random stream alone. A
+    weaker player is one with a smaller budget; no move is ever drawn from the visits, since few of
+    them say little of any move but the first. With a limit of time moves also depend on the
+    machine, and are not the same twice.
 
     Attributes:
+        num_playouts: the most playouts for a move.
+        seconds: the most time for a move, None for any.
         should_stop: asked after each playout whether to answer at once; None for never. For those
             who play against a clock.
     """
 
+    num_playouts: int
+    seconds: float | None
     should_stop: Callable[[], bool] | None
 
     def __init__(
-        self, game: Game, *, num_playouts: int, exploration: float, name: str, seed: int
+        self,
+        game: Game,
+        *,
+        num_playouts: int | None,
+        exploration: float,
+        name: str,
+        seed: int,
+        seconds: float | None = None,
     ) -> None:
         """Keeps everything.
 
         Args:
             game: the rules.
-            num_playouts: playouts per move, at least 1.
+            num_playouts: playouts per move, at least 1; None for as many as there is time and, for
+                the tree, memory for (1 GB).
             exploration: the constant of UCB1, at least 0, see `ucb1_score`.
             name: how the player is called in results.
             seed: of the playouts and the order of untried moves.
+            seconds: time per move, above 0; whatever is spent first ends the search. None for any.
 
         Raises:
-            PlayerError: if a number is out of range.
+            PlayerError: if a number is out of range, or nothing limits the search.
         """
-        if num_playouts < 1:
-            raise PlayerError(
-                f"uct: playouts: got {num_playouts}, allowed: an integer of at least 1"
-            )
-        if not 0 <= exploration < math.inf:
-            raise PlayerError(
-                f"uct: exploration: got {exploration}, allowed: a number of at least 0"
-            )
+        if num_playouts is None and seconds is not None:
+            num_playouts = most_visits(uct_row_bytes(game, num_playouts=1))
+        _check(num_playouts, exploration, seconds)
+        assert num_playouts is not None, "checked"
         self.game = game
         self.num_playouts = num_playouts
+        self.seconds = seconds
         self.exploration = exploration
         self.name = name
         self.should_stop = None
+        self._is_warm = False
         self.reseed(seed)
 
     def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
@@ -76,20 +92,47 @@ class UctPlayer(SeededPlayer):
     def search(self, states: States) -> SearchResult:
         """Searches positions [B], none over, in batches of bounded memory.
 
+        With a limit of time each position has it for itself.
+
         Raises:
             FinishedGameError: if a position is over.
         """
-        row_bytes = uct_row_bytes(self.game, self.num_playouts)
+        if self.seconds is not None:
+            self._warm_up()
+            return search_in_parts(states, num_rows=1, search=self._search)
+        row_bytes = uct_row_bytes(self.game, num_playouts=self.num_playouts)
         num_rows = max(1, min(_MAX_ROWS, _MAX_BYTES // row_bytes))
-        parts = [
+        return search_in_parts(states, num_rows=num_rows, search=self._search)
+
+    def _search(self, states: States) -> SearchResult:
+        """Searches positions [B] at once."""
+        return run_uct(
+            self.game,
+            states,
+            num_playouts=self.num_playouts,
+            exploration=self.exploration,
+            rng=self._rng,
+            should_stop=stop_after(self.seconds, or_when=self.should_stop),
+        )
+
+    def _warm_up(self) -> None:
+        """Loads what is compiled before the first clock runs; that may take seconds."""
+        if not self._is_warm:
             run_uct(
                 self.game,
-                states[start : start + num_rows],
-                num_playouts=self.num_playouts,
+                self.game.initial_states(1),
+                num_playouts=_WARM_UP_PLAYOUTS,
                 exploration=self.exploration,
-                rng=self._rng,
-                should_stop=self.should_stop,
+                rng=np.random.default_rng(0),
             )
-            for start in range(0, max(1, len(states)), num_rows)
-        ]
-        return SearchResult(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+            self._is_warm = True
+
+
+def _check(num_playouts: int | None, exploration: float, seconds: float | None) -> None:
+    """Raises unless the numbers are in range."""
+    if num_playouts is None or num_playouts < 1:
+        raise PlayerError(f"uct: playouts: got {num_playouts}, allowed: an integer of at least 1")
+    if not 0 <= exploration < math.inf:
+        raise PlayerError(f"uct: exploration: got {exploration}, allowed: a number of at least 0")
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise PlayerError(f"uct: seconds: got {seconds}, allowed: a number above 0")

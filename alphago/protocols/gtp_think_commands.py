@@ -298,8 +298,8 @@ class _Thought:
         allotted = session.time.allotment(
             self._color, num_points=height * width, num_moves=len(board.moves)
         )
-        limits = [limit for limit in (allotted, session.options.seconds) if limit is not None]
-        return min(limits, default=None)
+        limits = (allotted, session.options.seconds, session.thinkers.seconds)
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def _ask_player(self, thinker: PlayerThinker) -> None:
         states = self._session.board.states_for(self._color)

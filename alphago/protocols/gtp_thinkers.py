@@ -84,6 +84,7 @@ class Thinkers:
         self._current: TreeThinker | PlayerThinker | None = None
         self._key: tuple[object, ...] = ()
         self.num_simulations = 0  # a network's for one move
+        self.seconds: float | None = None  # likewise, None for any time
 
     def check(self, game: Go) -> None:
         """Makes sure that there is a player of a game.
@@ -122,7 +123,7 @@ class Thinkers:
         if not isinstance(player, NetworkPlayer):
             return PlayerThinker(game, player)
         self._networks[game.spec.name] = player
-        self.num_simulations = player.num_simulations
+        self.num_simulations, self.seconds = player.num_simulations, player.seconds
         return _tree_thinker(player, game, player.evaluator)
 
 
@@ -131,5 +132,6 @@ def _tree_thinker(player: NetworkPlayer, game: Go, evaluator: Evaluator) -> Tree
         game,
         evaluator,
         search_config=player.search_config,
-        num_simulations=player.num_simulations,
+        # Where time limits the number, it says nothing of how large a tree is needed.
+        num_simulations=player.num_simulations if player.seconds is None else 0,
     )

@@ -60,7 +60,7 @@ def run_uct(
         raise FinishedGameError("uct: the game is over, there is no move to look for")
     playouts = playouts_of(game)
     trees = allocate_uct_trees(game, num_rows=len(states), num_nodes=num_playouts + 1)
-    candidates = playouts.playout_actions(states)
+    candidates = playouts.root_actions(states)
     open_roots(trees, game.to_play(states), candidates, _as_bytes(states))
     search = _Search(game, trees, exploration=exploration, rng=rng)
     for _ in range(num_playouts):

@@ -72,7 +72,7 @@ def test_hint_shows_the_advisors_moves():
 
 
 def test_hint_without_an_advisor_says_so():
-    assert "Nobody here gives hints; networks and uct do." in ask("hint\n4\n")[1]
+    assert "Nobody here gives hints; networks and the classical players do." in ask("hint\n4\n")[1]
 
 
 def test_help_offers_hints_only_where_there_are_any():

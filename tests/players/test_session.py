@@ -93,9 +93,10 @@ def test_undo_before_ones_first_move_is_refused():
 
 def test_an_opponent_that_gives_no_hints_is_named():
     human, screen = sit_down("hint\nq\n")
+    other, _ = sit_down("")
     with pytest.raises(HumanQuit):
-        play_game(GAME, (human, make_player("random", game=GAME)), tell=lambda text: None)
-    assert "random gives no hints; networks and uct do." in screen.getvalue()
+        play_game(GAME, (human, other), tell=lambda text: None)
+    assert "human gives no hints; networks and the classical players do." in screen.getvalue()
 
 
 def test_hints_come_from_an_opponent_that_can_explain_itself():

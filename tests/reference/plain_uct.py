@@ -11,9 +11,9 @@ from alphago.games.random_play import playouts_of
 class Node:
     """A position, and the children that were tried, in their order."""
 
-    def __init__(self, game, state):
+    def __init__(self, game, state, candidates):
         self.state = state
-        self.untried = np.flatnonzero(playouts_of(game).playout_actions(state)[0]).tolist()
+        self.untried = np.flatnonzero(candidates[0]).tolist()
         self.is_over = not self.untried
         self.player = int(game.to_play(state)[0])
         self.children = {}  # by action
@@ -32,7 +32,8 @@ def best_child(node, exploration):
 def plain_uct(game, state, *, num_playouts, exploration, rng):
     """Returns visits and shares of wins by action at the root of one position [1]."""
     stream = new_streams(1, rng)
-    root = Node(game, state)
+    playouts = playouts_of(game)
+    root = Node(game, state, playouts.root_actions(state))
     for _ in range(num_playouts):
         path = [root]
         while not path[-1].is_over and not path[-1].untried:
@@ -43,9 +44,10 @@ def plain_uct(game, state, *, num_playouts, exploration, rng):
             action = node.untried[place]
             node.untried[place] = node.untried[0]
             del node.untried[0]
-            node.children[action] = Node(game, game.step(node.state, [action]))
+            after = game.step(node.state, [action])
+            node.children[action] = Node(game, after, playouts.playout_actions(after))
             path.append(node.children[action])
-        returns = playouts_of(game).playout_returns(path[-1].state, rng=rng)[0]
+        returns = playouts.playout_returns(path[-1].state, rng=rng)[0]
         root.visits += 1
         for parent, child in zip(path[:-1], path[1:], strict=True):
             child.visits += 1

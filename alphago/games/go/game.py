@@ -39,6 +39,7 @@ from alphago.games.go.naming import (
     parse_size,
 )
 from alphago.games.go.pass_alive import fill_pass_alive_all, life_room
+from alphago.games.go.opening import opening_actions
 from alphago.games.go.plane_names import PLANE_NAMES
 from alphago.games.go.planes import NUM_PLANES, fill_extended_all, fill_history_all, liberty_counts
 from alphago.games.go.playout import playout_actions, playout_returns
@@ -382,6 +383,13 @@ class Go:
         """Returns the move as a GTP vertex, such as "D4" or "pass".
 
         Raises:
+    def root_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], those of `playout_actions` to choose a move from.
+
+        On large boards these are few at first, see `opening.py`.
+        """
+        return opening_actions(self, states, self.playout_actions(states))
+
             IllegalActionError: if there is no such action.
         """
         if not 0 <= action < self._spec.num_actions:

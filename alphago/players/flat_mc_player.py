@@ -1,0 +1,191 @@
+"""Flat Monte Carlo: the same number of random playouts for every move, and no tree.
+
+The oldest Monte-Carlo player, and the plainest measure of a position. Each move is judged by
+random play of both sides, so more playouts make it surer of its estimates, not of the best move: it
+believes that the opponent answers at random. Sources: Abramson 1990, "Expected-Outcome: A General
+Model of Static Evaluation"; Bruegmann 1993, "Monte Carlo Go"; Browne et al. 2012, "A Survey of
+Monte Carlo Tree Search Methods", section 2.3.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.errors import PlayerError
+from alphago.games.game import Game
+from alphago.games.random_play import playouts_of
+from alphago.players.player import (
+    MoveAdvice,
+    SeededPlayer,
+    choose_uniformly,
+    legal_actions_to_choose,
+)
+from alphago.types import BoolArray, States, value_for
+
+_ROWS_AT_ONCE = 512  # playouts in one call; more make none faster
+
+Numbers = npt.NDArray[np.float64]
+
+
+class Estimates(NamedTuple):
+    """What playouts say of the moves of a batch of positions; see `standard_errors`.
+
+    Attributes:
+        num_playouts: playouts of each move; 0 where it is illegal or no candidate.
+        values: their mean results, the view of the player to move; 0 without playouts.
+        standard_errors: of the values; 0 without playouts, and where the move ends the game.
+    """
+
+    num_playouts: npt.NDArray[np.int64]  # [B, A]
+    values: Numbers  # [B, A]
+    standard_errors: Numbers  # [B, A]
+
+
+class FlatMcPlayer(SeededPlayer):
+    """Plays the move that wins most of its random playouts, a draw being half a win.
+
+    The playouts of a move are shared out evenly over its candidates: those that UCT has at its
+    root, in Go without own eyes. What cannot be divided goes to some of them, drawn at random; so
+    with fewer playouts than candidates some moves are not tried, and not played. Equals are decided
+    at random by seed.
+    """
+
+    def __init__(self, game: Game, *, num_playouts: int, seed: int) -> None:
+        """Keeps everything.
+
+        Args:
+            game: the rules.
+            num_playouts: playouts per move, at least 1.
+            seed: of the playouts, and of the choice between equals.
+
+        Raises:
+            PlayerError: if there are no playouts.
+        """
+        if num_playouts < 1:
+            raise PlayerError(
+                f"flat_mc: playouts: got {num_playouts}, allowed: an integer of at least 1"
+            )
+        self.game = game
+        self.num_playouts = num_playouts
+        self.name = f"flat_mc:playouts={num_playouts}"
+        self._playouts = playouts_of(game)
+        self.reseed(seed)
+
+    def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
+        """Chooses an action [B] for each position, see `Player`."""
+        legal_actions_to_choose(self.game, states)
+        estimates = self.estimate(states)
+        values = np.where(estimates.num_playouts > 0, estimates.values, -np.inf)
+        return choose_uniformly(values == values.max(axis=1, keepdims=True), self._rng)
+
+    def analyse(self, states: States) -> list[list[MoveAdvice]]:
+        """Returns the legal moves of each position [B], the best first, and their estimates.
+
+        Raises:
+            FinishedGameError: if a position is over.
+        """
+        legal = legal_actions_to_choose(self.game, states)
+        estimates = self.estimate(states)
+        return [
+            self._advice(Estimates(*row), legal[b])
+            for b, row in enumerate(zip(*estimates, strict=True))
+        ]
+
+    def estimate(self, states: States) -> Estimates:
+        """Plays out the moves of positions [B], none over."""
+        counts = share_out(self._playouts.root_actions(states), self.num_playouts, self._rng)
+        values, errors = np.zeros(counts.shape), np.zeros(counts.shape)
+        for b in range(len(states)):  # one by one: a state of Go holds its whole game
+            tried = np.flatnonzero(counts[b])
+            results = self._play_out(states[b : b + 1], tried, counts[b, tried])
+            values[b, tried], errors[b, tried] = results
+        return Estimates(counts, values, errors)
+
+    def _play_out(
+        self, state: States, actions: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+    ) -> tuple[Numbers, Numbers]:
+        """Plays out actions [K] of one position [1] so many times each.
+
+        Returns:
+            The values [K] and their standard errors.
+        """
+        children = self.game.step(state.repeat(len(actions)), actions)
+        mover = self.game.to_play(state)
+        sums, squares = np.zeros(len(actions)), np.zeros(len(actions))
+        places = np.arange(len(actions)).repeat(counts)
+        for start in range(0, len(places), _ROWS_AT_ONCE):
+            part = places[start : start + _ROWS_AT_ONCE]
+            returns = self._playouts.playout_returns(children[part], rng=self._rng)
+            results = value_for(returns, mover.repeat(len(part)))
+            sums += np.bincount(part, results, minlength=len(actions))
+            squares += np.bincount(part, results**2, minlength=len(actions))
+        errors = standard_errors(counts, sums, squares)
+        return sums / counts, np.where(self.game.is_over(children), 0.0, errors)
+
+    def _advice(self, estimates: Estimates, legal: BoolArray) -> list[MoveAdvice]:
+        """Returns the legal moves of one position, whose estimates are [A] each."""
+        counts, values, errors = estimates
+        prior = 1 / np.count_nonzero(counts)
+        moves = [
+            MoveAdvice(
+                action=action,
+                move=self.game.action_to_text(action),
+                visit_share=float(counts[action] / counts.sum()),
+                value=float(values[action]) if counts[action] else None,
+                prior=prior if counts[action] else 0.0,
+                standard_error=float(errors[action]) if counts[action] else None,
+                num_visits=int(counts[action]),
+            )
+            for action in np.flatnonzero(legal).tolist()
+        ]
+        return sorted(moves, key=_rank, reverse=True)
+
+
+def _rank(move: MoveAdvice) -> float:
+    """Returns what orders moves: the value alone, since visits only tell how they were shared."""
+    return -math.inf if move.value is None else move.value
+
+
+def share_out(
+    candidates: BoolArray, num_playouts: int, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Shares playouts out evenly.
+
+    Args:
+        candidates: bool [B, A], at least one True per row.
+        num_playouts: of each row.
+        rng: draws who gets one of the rest.
+
+    Returns:
+        int64 [B, A], whose rows sum to `num_playouts`; candidates of a row differ by 1 at most.
+    """
+    num_candidates = candidates.sum(axis=1, keepdims=True)
+    # Candidates in random order: the rank of each among equally distributed numbers.
+    order = np.where(candidates, rng.random(candidates.shape), 2.0).argsort(axis=1).argsort(axis=1)
+    each, rest = num_playouts // num_candidates, num_playouts % num_candidates
+    counts: npt.NDArray[np.int64] = np.where(candidates, each + (order < rest), 0)
+    return counts
+
+
+def standard_errors(counts: npt.NDArray[np.int64], sums: Numbers, squares: Numbers) -> Numbers:
+    """Returns how far means of random results are off, as a rule.
+
+    It is sqrt(variance / n) of the n results and two more, a win and a loss, which are made up.
+    Without these two a move that has won all of its ten playouts would be known for sure; with them
+    its error is 0.16 (8 % of a win rate). After hundreds of playouts they hardly matter.
+
+    Args:
+        counts: int64 [K], the number of results, from 1 (won) to -1 (lost), at least 1.
+        sums: float64 [K], of the results.
+        squares: float64 [K], of their squares.
+
+    Returns:
+        float64 [K], in the unit of the results; that of a win rate is half as much.
+    """
+    num_results = counts + 2
+    means = sums / num_results
+    variances = (squares + 2) / num_results - means**2
+    errors: Numbers = np.sqrt(variances / num_results)
+    return errors
