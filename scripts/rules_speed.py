@@ -7,6 +7,7 @@ import numpy as np
 from alphago.games import Game
 from alphago.games.go import Go
 from alphago.games.go.playout import play_uniformly
+from alphago.games.line_game import LineGame
 from alphago.games.random_play import (
     UniformPlayouts,
     playouts_of,
@@ -108,9 +109,11 @@ def measure_search(
 
 
 def _play_uniformly(game: Game, states: States, rng: np.random.Generator) -> None:
-    """Plays games to their end, all legal actions equally likely; Go has a kernel for it."""
+    """Plays games to their end, all legal actions equally likely, by a kernel if there is one."""
     if isinstance(game, Go):
         play_uniformly(game, states, rng=rng)
+    elif isinstance(game, LineGame):
+        game.playout_returns(states, rng=rng)
     else:
         UniformPlayouts(game).playout_returns(states, rng=rng)
 
