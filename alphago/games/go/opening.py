@@ -43,7 +43,7 @@ def opening_actions(game: "Go", states: States, actions: BoolArray) -> BoolArray
         return actions
     stones = game.board(states) != EMPTY
     candidates = actions & key_points(game.height, game.width)
-    candidates[:, :-1] &= ~_beside(stones).reshape(len(states), -1)
+    candidates[:, :-1] &= ~_beside(stones).reshape(len(states), game.height * game.width)
     is_opening = ~_any_touching(stones) & (candidates.sum(axis=1) >= FEWEST_POINTS)
     return np.where(is_opening[:, np.newaxis], candidates, actions)
 
