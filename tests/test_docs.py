@@ -176,6 +176,8 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(
         "scripts.report.write_report", lambda run, path, **options: done.append("report")
     )
+    for work in ("rate_run", "measure_anchors"):
+        monkeypatch.setattr(f"scripts.rate.{work}", lambda *what, **how: done.append("rate"))
     monkeypatch.setattr("scripts.bench.describe", lambda results: "")
     monkeypatch.setattr(
         "scripts.gtp.serve_player",

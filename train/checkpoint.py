@@ -134,9 +134,26 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         best_weights=best_weights,
         positions=positions,
         trainer_tensors=trainer_tensors,
-        state=_read_state(folder / _STATE_FILE),
+        state=read_state(folder),
         config_text=_read_text(folder / CONFIG_FILE),
     )
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """Reads what a checkpoint keeps beside weights and configuration, without checking the rest.
+
+    Raises:
+        CheckpointError: if the file is missing or holds something else.
+    """
+    path = folder / _STATE_FILE
+    text = _read_text(path)
+    try:
+        state = json.loads(text)
+    except (ValueError, RecursionError) as error:  # the latter where lists lie too deep
+        raise CheckpointError(f"{path}: no JSON ({error})") from error
+    if not isinstance(state, dict):
+        raise CheckpointError(f"{path}: not the state of a run")
+    return state
 
 
 def newest_checkpoint(
@@ -166,6 +183,12 @@ def newest_checkpoint(
     if folders:
         raise CheckpointError(f"{run_folder}: all {len(folders)} checkpoints are broken")
     return None
+
+
+def checkpoint_folders(run_folder: Path) -> dict[int, Path]:
+    """Returns the folders of a run's checkpoints by optimiser step, oldest first."""
+    folders = _checkpoints(run_folder / CHECKPOINTS_FOLDER)
+    return {_step(folder): folder for folder in folders if not folder.name.endswith(_REPLACED)}
 
 
 def set_aside_newer(folder: Path) -> None:
@@ -346,20 +369,10 @@ def _read_text(path: Path) -> str:
     """Reads a text file."""
     try:
         return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
     except UnicodeDecodeError as error:
         raise CheckpointError(f"{path}: no text ({error})") from error
-
-
-def _read_state(path: Path) -> dict[str, Any]:
-    """Reads `state.json`."""
-    text = _read_text(path)
-    try:
-        state = json.loads(text)
-    except (ValueError, RecursionError) as error:  # the latter where lists lie too deep
-        raise CheckpointError(f"{path}: no JSON ({error})") from error
-    if not isinstance(state, dict):
-        raise CheckpointError(f"{path}: not the state of a run")
-    return state
 
 
 @contextmanager

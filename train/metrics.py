@@ -2,16 +2,21 @@
 
 import json
 import os
+import shutil
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from train.run_folder import write_errors
+
+_BOARD_FOLDER = "tensorboard"
+_RATINGS_FOLDER = "ratings"  # in it, with curves that are written anew each time
 
 
 class MetricsWriter:
@@ -28,7 +33,7 @@ class MetricsWriter:
         Raises:
             CheckpointError: if one cannot be written, as from all methods.
         """
-        self._board_path = run_dir / "tensorboard"
+        self._board_path = run_dir / _BOARD_FOLDER
         self._log_path = run_dir / "log.jsonl"
         self._last_step = max(0, first_step - 1)  # step 0 is for `baseline`
         with write_errors(self._log_path):
@@ -94,3 +99,77 @@ def _end_last_line(file: BinaryIO) -> None:
     file.seek(-1, os.SEEK_END)
     if file.read() != b"\n":
         file.write(b"\n")
+
+
+class RatedCheckpoint(NamedTuple):
+    """A checkpoint and its rating."""
+
+    step: int  # optimiser steps
+    games: int  # finished games of the run
+    minutes: float  # wall time of the run
+    elo: float
+    low: float  # lower end of the 95 % interval
+    high: float  # upper end
+    has_fallen: bool  # whether it is weaker than an earlier one, by more than chance
+
+
+class _Curve(NamedTuple):
+    """Tags of the ratings over one axis."""
+
+    axis: str  # field of `RatedCheckpoint`
+    elo: str
+    low: str
+    high: str
+
+
+_CURVES = (
+    _Curve("step", "elo/steps", "elo/steps_low", "elo/steps_high"),
+    _Curve("games", "elo/games", "elo/games_low", "elo/games_high"),
+    _Curve("minutes", "elo/minutes", "elo/minutes_low", "elo/minutes_high"),
+)
+
+
+def write_rating_curves(run_dir: Path, rated: Sequence[RatedCheckpoint]) -> None:
+    """Writes the curves of a run's ratings for TensorBoard, all of them anew.
+
+    New games change the ratings of old checkpoints too. So the curves have a folder of their own,
+    with one file that takes the place of the one before; it begins with what makes a TensorBoard
+    that is open forget the old curves. Where two checkpoints share a point of an axis (a minute),
+    the later is drawn.
+
+    Args:
+        run_dir: folder of the run.
+        rated: the checkpoints, oldest first.
+
+    Raises:
+        CheckpointError: if the file cannot be written.
+    """
+    folder = run_dir / _BOARD_FOLDER / _RATINGS_FOLDER
+    with write_errors(folder), tempfile.TemporaryDirectory() as elsewhere:
+        writer = SummaryWriter(elsewhere, purge_step=0)
+        _draw_ratings(writer, rated)
+        writer.close()
+        (written,) = Path(elsewhere).iterdir()
+        folder.mkdir(parents=True, exist_ok=True)
+        old = sorted(folder.glob("events.*"))
+        # A TensorBoard that is open goes on to files with later names, never back.
+        number = int(old[-1].name.rpartition(".")[2]) + 1 if old else 0
+        new = folder / "new"  # a name that TensorBoard does not read
+        shutil.copyfile(written, new)
+        new.replace(folder / f"events.out.tfevents.{number:010d}")
+        for path in old:
+            path.unlink(missing_ok=True)
+
+
+def _draw_ratings(writer: SummaryWriter, rated: Sequence[RatedCheckpoint]) -> None:
+    """Writes curves over all three axes, a chart of each with its interval, and the alarm."""
+    charts = {curve.axis: ["Margin", [curve.elo, curve.low, curve.high]] for curve in _CURVES}
+    writer.add_custom_scalars({"Elo": charts})
+    for curve in _CURVES:
+        points = {round(getattr(each, curve.axis)): each for each in rated}
+        for place, each in points.items():
+            writer.add_scalar(curve.elo, each.elo, place)
+            writer.add_scalar(curve.low, each.low, place)
+            writer.add_scalar(curve.high, each.high, place)
+    for each in rated:
+        writer.add_scalar("elo/alarm", float(each.has_fallen), each.step)

@@ -45,6 +45,20 @@ def locked(run_dir: Path) -> Iterator[None]:
         yield
 
 
+def is_in_use(run_dir: Path) -> bool:
+    """Tells whether a process trains in a folder now."""
+    try:
+        with (run_dir / _LOCK_FILE).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # for a moment
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        raise CheckpointError(f"{run_dir / _LOCK_FILE}: cannot be read: {reason(error)}") from error
+    return False
+
+
 def _take_lock(file: FileIO, run_dir: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

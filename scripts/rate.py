@@ -1,0 +1,299 @@
+"""`alphago rate`: the ladder of a run's checkpoints against players that do not change."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from scripts.arguments import CommandLineError, Parser, parse_words, read_number
+from scripts.rating_report import describe_anchors, describe_ladder
+from scripts.rating_setup import (
+    NUM_GAMES,
+    choose_ladder,
+    choose_settings,
+    ladder_rounds,
+    open_store,
+)
+
+if TYPE_CHECKING:
+    from scripts.rating_checkpoints import HeldCheckpoints
+    from scripts.rating_rounds import LadderRounds
+
+NUM_CHECKPOINTS = 12
+RATINGS_FOLDER = "ratings"  # in the folder of a run
+KEYS = ("games", "simulations", "ladder", "every", "checkpoints", "workers", "seed", "game")
+
+_ANCHOR_REACH = 2  # an anchor that is measured plays so many of those before it
+_POLL_S = 10.0  # between two looks at a run that is watched
+_NICENESS = 10  # of a rating beside a run that trains: it takes what the run leaves of the CPUs
+
+
+class _Choice(NamedTuple):
+    """Which checkpoints are rated: about so many, or those so many steps apart."""
+
+    num: int
+    every: int | None
+
+
+def main(argv: Sequence[str]) -> None:
+    """Rates a run, or measures the anchors of a game."""
+    arguments = _make_parser().parse(argv)
+    run, words = _split_words(arguments.words)
+    values = parse_words(words, allowed=KEYS)
+    choice = _read_choice(values)
+    num_workers = _read_workers(values)
+    if run is None:
+        refused = [key for key in ("simulations", "every", "checkpoints") if key in values]
+        if "game" not in values or refused or arguments.watch:
+            what = "its anchors; these take games, ladder, workers and seed"
+            raise CommandLineError(f"name a run to rate, or game=GAME to measure {what}")
+        measure_anchors(values, num_workers=num_workers, as_json=arguments.json)
+        return
+    if "game" in values:
+        raise CommandLineError("game: a run has its own; without a run it measures anchors")
+    rate_run(
+        run,
+        values,
+        choice,
+        num_workers=num_workers,
+        watch=arguments.watch,
+        as_json=arguments.json,
+    )
+
+
+def rate_run(
+    run: Path,
+    values: Mapping[str, str],
+    choice: _Choice,
+    *,
+    num_workers: int,
+    watch: bool,
+    as_json: bool,
+) -> None:
+    """Rates the checkpoints of a run and prints the ladder, also when it is interrupted."""
+    from scripts.rating_checkpoints import game_of_run, held_checkpoints
+    from scripts.run_folder import check_is_run
+    from train.run_folder import is_in_use
+
+    check_is_run(run)
+    _wait_for_a_checkpoint(run, watch=watch)
+    if is_in_use(run):
+        os.nice(_NICENESS)
+    with open_store(run / RATINGS_FOLDER) as store:
+        ladder = choose_ladder(values, store, game_of_run(run))
+        settings = choose_settings(
+            values, store, ladder, game=game_of_run(run), simulations=_simulations_of(run)
+        )
+        store.begin(settings)
+        with (
+            ladder_rounds(store, settings, ladder, num_workers=num_workers) as (rounds, left_out),
+            held_checkpoints(run, store.folder) as held,
+        ):
+            try:
+                _climb(run, rounds, held, choice=choice, watch=watch)
+            finally:
+                if store.parts:
+                    _write_curves(run, rounds)
+                    _print_ladder(rounds, left_out=left_out, as_json=as_json)
+
+
+def _climb(
+    run: Path,
+    rounds: "LadderRounds",
+    held: "HeldCheckpoints",
+    *,
+    choice: _Choice,
+    watch: bool,
+) -> None:
+    """Rates the checkpoints there are; when watching, until the run has ended."""
+    from scripts.rating_checkpoints import steps_of_run
+    from train.run_folder import is_in_use
+
+    while True:
+        goes_on = watch and is_in_use(run)
+        steps, best = steps_of_run(run)
+        gone = _hold(held, _chosen(steps, best, choice, rounds))
+        texts = {
+            player: held.text(player, simulations=rounds.settings.simulations or 0)
+            for player in held.facts
+        }
+        rounds.climb(texts, held.facts)
+        if not goes_on:
+            return
+        _write_curves(run, rounds)
+        while not gone and is_in_use(run) and steps_of_run(run)[0] == steps:
+            time.sleep(_POLL_S)
+
+
+def _hold(held: "HeldCheckpoints", steps: Sequence[int]) -> bool:
+    """Holds checkpoints; tells whether one was removed before it could be held."""
+    from eval.ladder import checkpoint_name
+
+    wanted = [step for step in steps if checkpoint_name(step) not in held.facts]
+    return not all([held.hold(step) for step in wanted])
+
+
+def _chosen(
+    steps: Sequence[int], best: int | None, choice: _Choice, rounds: "LadderRounds"
+) -> list[int]:
+    """Returns the steps of the checkpoints to rate: those that were, and new ones."""
+    from eval.ladder import spread_steps, steps_every
+
+    rated = {facts.step for facts in rounds.summary().facts.values()}
+    chosen = rated if best is None else rated | {best}
+    if choice.every is not None:
+        return steps_every(steps, interval=choice.every, chosen=chosen)
+    return spread_steps(steps, num=choice.num, chosen=chosen)
+
+
+def measure_anchors(values: Mapping[str, str], *, num_workers: int, as_json: bool) -> None:
+    """Lets the anchors of a game play each other, and prints them as a ladder's file has them."""
+    from alphago.games import game_text, make_game
+    from eval.ladder_files import without_ratings
+    from scripts.run_folder import RUNS
+
+    game = make_game(values["game"])
+    folder = RUNS / f"ladder-{game.spec.name}"
+    with open_store(folder) as store:
+        text = game_text(game.spec)
+        ladder = without_ratings(choose_ladder(values, store, text))
+        settings = choose_settings(values, store, ladder, game=text, simulations=None)
+        store.begin(settings)
+        with ladder_rounds(store, settings, ladder, num_workers=num_workers) as (rounds, left_out):
+            try:
+                rounds.play_anchors(reach=_ANCHOR_REACH)
+            finally:
+                print(f"results: {folder}", file=sys.stderr)
+                for anchor in left_out:
+                    print(f"left out, not installed: {anchor}", file=sys.stderr)
+                if store.parts:
+                    _print_anchors(rounds, as_json=as_json)
+
+
+def _wait_for_a_checkpoint(run: Path, *, watch: bool) -> None:
+    """Waits, when watching, for the first checkpoint of a run that has just begun."""
+    from scripts.rating_checkpoints import steps_of_run
+    from train.run_folder import is_in_use
+
+    while watch and is_in_use(run) and not steps_of_run(run)[0]:
+        time.sleep(_POLL_S)
+
+
+def _simulations_of(run: Path) -> int:
+    """Returns the simulations of a move in a run's self-play."""
+    from alphago.files import CONFIG_FILE
+    from alphago.players.loading import read_play_settings
+
+    return read_play_settings(run / CONFIG_FILE).num_simulations
+
+
+def _write_curves(run: Path, rounds: "LadderRounds") -> None:
+    """Writes the curves of the ratings for TensorBoard."""
+    from train.metrics import RatedCheckpoint, write_rating_curves
+
+    summary = rounds.summary()
+    fallen = {fall.checkpoint for fall in summary.falls}
+    write_rating_curves(
+        run,
+        [
+            RatedCheckpoint(
+                **facts._asdict(),
+                elo=rating.elo,
+                low=rating.low,
+                high=rating.high,
+                has_fallen=rating.player in fallen,
+            )
+            for facts, rating in summary.rated
+        ],
+    )
+
+
+def _print_ladder(rounds: "LadderRounds", *, left_out: Sequence[str], as_json: bool) -> None:
+    from eval.rating_summary import summary_json
+
+    summary = rounds.summary()
+    if as_json:
+        print(json.dumps(summary_json(summary)))
+    else:
+        print(describe_ladder(summary, left_out=left_out))
+
+
+def _print_anchors(rounds: "LadderRounds", *, as_json: bool) -> None:
+    from eval.rating_summary import summary_json
+
+    summary = rounds.summary()
+    print(json.dumps(summary_json(summary)) if as_json else describe_anchors(summary))
+
+
+def _split_words(words: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """Returns the run, which comes before the options or behind them, and the options."""
+    runs = [word for word in words if word.partition("=")[0] not in KEYS]
+    if len(runs) > 1:
+        raise CommandLineError(f"{runs[1]}: only one run is rated at a time")
+    options = [word for word in words if word not in runs]
+    return (Path(runs[0]) if runs else None), options
+
+
+def _read_choice(values: Mapping[str, str]) -> _Choice:
+    """Reads which checkpoints are to be rated."""
+    if {"every", "checkpoints"} <= values.keys():
+        raise CommandLineError("every, checkpoints: say one of them")
+    return _Choice(
+        num=_read_count(values, "checkpoints", default=NUM_CHECKPOINTS, at_least=2),
+        every=_read_count(values, "every", default=1) if "every" in values else None,
+    )
+
+
+def _read_workers(values: Mapping[str, str]) -> int:
+    from selfplay.cpus import usable_cpus
+
+    return _read_count(values, "workers", default=usable_cpus())
+
+
+def _read_count(values: Mapping[str, str], key: str, *, default: int, at_least: int = 1) -> int:
+    """Reads an integer of at least 1 or so."""
+    return read_number(
+        values,
+        key,
+        kind=int,
+        default=default,
+        allowed=f"an integer of at least {at_least}",
+        check=lambda number: number >= at_least,
+    )
+
+
+def _make_parser() -> Parser:
+    parser = Parser(
+        "rate",
+        description=(
+            "Rate the checkpoints of a run in Elo against anchors: players that do not change,\n"
+            "with fixed ratings where the game has a ladder of its own. Every checkpoint plays\n"
+            "those that tell most about it. Results are kept in RUN/ratings: whoever stops with\n"
+            "Ctrl-C goes on with the same command, and after more training only what is missing\n"
+            "is played. Without a run, game=GAME measures the anchors themselves.\n"
+            "\n"
+            "options:\n"
+            f"  games=N          of a match, from N/2 openings ({NUM_GAMES})\n"
+            "  simulations=N    of a checkpoint, per move (as in the run's self-play)\n"
+            "  ladder=FILE      anchors: a YAML file, or the name of one of configs/ladders\n"
+            f"  checkpoints=N    rate about so many, spread over the run ({NUM_CHECKPOINTS})\n"
+            "  every=N          or those at least N optimiser steps apart\n"
+            "  workers=N        matches that are played at a time (all usable CPUs)\n"
+            "  seed=N           of openings and of the players' random choices (0)\n"
+            "  --watch          wait for new checkpoints until the run ends"
+        ),
+        examples=(
+            "alphago rate runs/first",
+            "alphago rate runs/first simulations=400 games=40 checkpoints=8 --watch",
+            "alphago rate game=connect_four games=100",
+        ),
+        usage="RUN | game=GAME [key=value ...] [--watch] [--json]",
+        keys=lambda: KEYS,
+    )
+    parser.add_argument("words", nargs="*", default=[], metavar="RUN", help="folder of the run")
+    parser.add_argument("--watch", action="store_true", help="wait for new checkpoints")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
