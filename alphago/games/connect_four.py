@@ -97,17 +97,18 @@ class ConnectFour(LineGame):
             pass_action=None,
             symmetries=mirror_symmetries(NUM_ROWS, NUM_COLUMNS),
         )
-        super().__init__(spec, tuple(str(column + 1) for column in range(NUM_COLUMNS)))
+        moves = tuple(str(column + 1) for column in range(NUM_COLUMNS))
+        super().__init__(spec, moves, line_length=LINE_LENGTH)
 
     def _play_all(
         self, states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
     ) -> int:
         return play_all(states, actions, rows)
 
-    def legal_actions(self, states: States) -> BoolArray:
     def _play_out_all(self, states: States, streams: Streams) -> None:
         play_out_all(states, streams)
 
+    def legal_actions(self, states: States) -> BoolArray:
         """Returns bool [B, 7], True where the column has room; all False in a finished game."""
         legal = np.empty((len(states), NUM_COLUMNS), np.bool_)
         fill_legal_actions_all(states, legal)

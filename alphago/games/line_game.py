@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from alphago.errors import IllegalActionError, NotationError
 from alphago.games.game import GameSpec, Symmetry
+from alphago.games.line_heuristic import line_heuristic_values
 from alphago.games.notation import illegal_action, integer_actions
-from alphago.games.symmetry import transform_observations
 from alphago.games.random_bits import Streams, new_streams
+from alphago.games.symmetry import transform_observations
 from alphago.kernels import kernel
 from alphago.types import EMPTY, NUM_PLAYERS, BoolArray, FloatArray, Int8Array, States, UInt8Array
 
@@ -36,13 +37,13 @@ def line_game_dtype(height: int, width: int) -> np.dtype[np.void]:
     )
 
 
-@kernel
 def copy_states(states: States) -> States:
     """Copies states [B] as bytes: numpy copies structured rows field by field."""
     copied: States = np.ascontiguousarray(states).view(np.uint8).copy().view(states.dtype)
     return copied
 
 
+@kernel
 def count_stones(board: Int8Array, row: int, column: int, row_step: int, column_step: int) -> int:
     """Counts the stones of one colour next to each other, from a cell on in one direction.
 
@@ -142,14 +143,16 @@ class LineGame(abc.ABC):
     Planes of an observation: own stones, the opponent's stones, all ones if player 0 is to move.
     """
 
-    def __init__(self, spec: GameSpec, moves: tuple[str, ...]) -> None:
+    def __init__(self, spec: GameSpec, moves: tuple[str, ...], *, line_length: int) -> None:
         """Keeps the facts.
 
         Args:
             spec: the game's facts.
             moves: the text of each action [A], all different.
+            line_length: stones of a line that wins.
         """
         self._spec = spec
+        self._line_length = line_length
         self._moves = moves
         self._actions = {move: action for action, move in enumerate(moves)}
 
@@ -164,15 +167,15 @@ class LineGame(abc.ABC):
         """
 
     @abc.abstractmethod
-    def legal_actions(self, states: States) -> BoolArray:
-        """Returns bool [B, A], True where the action is legal; all False in a finished game."""
-    @abc.abstractmethod
     def _play_out_all(self, states: States, streams: Streams) -> None:
         """Plays every game [B] to its end, in place, all legal actions equally likely.
 
         `streams`, uint64 [B], are where the randomness comes from.
         """
 
+    @abc.abstractmethod
+    def legal_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], True where the action is legal; all False in a finished game."""
 
     @abc.abstractmethod
     def render(self, state: np.void) -> str:
@@ -230,9 +233,6 @@ class LineGame(abc.ABC):
         fill_returns_all(states, results)
         return results
 
-    def board(self, states: States) -> Int8Array:
-        """Returns int8 [B, H, W], the player of each stone or EMPTY."""
-        boards: Int8Array = states["board"].copy()
     def root_actions(self, states: States) -> BoolArray:
         """Returns bool [B, A], all legal actions, see `Playouts`."""
         return self.legal_actions(states)
@@ -247,6 +247,9 @@ class LineGame(abc.ABC):
         self._play_out_all(finished, new_streams(len(states), rng))
         return self.returns(finished)
 
+    def board(self, states: States) -> Int8Array:
+        """Returns int8 [B, H, W], the player of each stone or EMPTY."""
+        boards: Int8Array = states["board"].copy()
         return boards
 
     def observe(self, states: States) -> UInt8Array:
@@ -260,6 +263,10 @@ class LineGame(abc.ABC):
         transformed = states.copy()
         transformed["board"] = transform_observations(states["board"], symmetry)
         return transformed
+
+    def heuristic_values(self, states: States) -> FloatArray:
+        """Returns float32 [B], guesses for the player to move, see `line_heuristic.py`."""
+        return line_heuristic_values(states, self._line_length)
 
     def action_to_text(self, action: int) -> str:
         """Returns the move's text.

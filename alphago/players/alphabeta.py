@@ -1,107 +1,154 @@
-"""Looking a fixed number of plies ahead: negamax with alpha-beta pruning."""
+"""Looking some plies ahead, deeper and deeper: the player on top of `negamax`."""
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from alphago.errors import PlayerError
 from alphago.games.game import Game
-from alphago.players.player import SeededPlayer, legal_actions_to_choose
-from alphago.players.scores import WIN, expand
+from alphago.games.heuristic import heuristic_of
+from alphago.players.negamax import INFINITE, Negamax, OutOfPositionsError
+from alphago.players.player import MoveAdvice, SeededPlayer, legal_actions_to_choose
+from alphago.players.scores import Children, guess_scores, is_decided, score_value
+from alphago.players.transposition_table import TranspositionTable
 from alphago.types import States
 
 
-class AlphaBetaPlayer(SeededPlayer):
-    """Plays the best move as far as it can see; beyond its horizon everything is a draw.
+class RootScores(NamedTuple):
+    """What a search tells about the moves of one position, the M legal ones."""
 
-    Equals are decided at random by seed.
+    actions: list[int]  # [M]
+    scores: list[int]  # [M], view of the player to move
+    num_positions: list[int]  # [M], positions made below each
+    depth: int  # plies looked ahead
+    is_proven: bool  # a larger depth would find the same
+
+    def best_actions(self) -> list[int]:
+        """Returns all actions with the best score."""
+        best = max(self.scores)
+        scored = zip(self.actions, self.scores, strict=True)
+        return [action for action, score in scored if score == best]
+
+
+class AlphaBetaPlayer(SeededPlayer):
+    """Plays the best move as far as it can see; the game's heuristic guesses what lies beyond.
+
+    It looks one ply ahead, then two, and so on, until the depth is reached, the result is proven,
+    or it has looked at as many positions as it may; then the last depth that was finished counts.
+    Equals are decided at random by seed. Nothing is remembered from move to move.
     """
 
-    def __init__(self, game: Game, *, depth: int, seed: int) -> None:
-        """Keeps the depth.
+    def __init__(self, game: Game, *, depth: int, num_nodes: int, name: str, seed: int) -> None:
+        """Keeps everything.
 
         Args:
             game: the rules.
             depth: plies to look ahead, at least 1.
+            num_nodes: positions to look at per move, at least 1.
+            name: how the player is called in results.
             seed: decides between equally good moves.
 
         Raises:
-            PlayerError: if the depth is below 1.
+            PlayerError: if depth or number is below 1.
         """
-        if depth < 1:
-            raise PlayerError(f"alphabeta: depth: got {depth}, allowed: an integer of at least 1")
+        for key, number in (("depth", depth), ("nodes", num_nodes)):
+            if number < 1:
+                raise PlayerError(
+                    f"alphabeta: {key}: got {number}, allowed: an integer of at least 1"
+                )
         self.game = game
         self.depth = depth
-        self.name = f"alphabeta:depth={depth}"
+        self.num_nodes = num_nodes
+        self.name = name
         self.reseed(seed)
 
     def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
         """Chooses an action [B] for each position, see `Player`."""
         legal_actions_to_choose(self.game, states)
         chosen = [
-            self._rng.choice(self.best_actions(states[row : row + 1])) for row in range(len(states))
+            self._rng.choice(self.search(states[row : row + 1]).best_actions())
+            for row in range(len(states))
         ]
         return np.array(chosen, dtype=np.int64)
 
-    def best_actions(self, state: States) -> list[int]:
-        """Returns all equally good best actions of one unfinished position [1]."""
-        children = expand(self.game, state)
-        best, best_actions = -2 * WIN, list[int]()
-        for child in np.argsort(-children.final_scores, kind="stable").tolist():
-            score = int(children.final_scores[child])
-            if not children.is_over[child] and self.depth > 1:
-                # One below the best so far: an equal score has to come out exactly.
-                score = self._child_score(
-                    children.states[child : child + 1],
-                    depth=self.depth - 1,
-                    alpha=best - 1,
-                    beta=2 * WIN,
-                    sign=int(children.signs[child]),
-                )
-            if score > best:
-                best, best_actions = score, []
-            if score == best:
-                best_actions.append(int(children.actions[child]))
-        return best_actions
+    def analyse(self, states: States) -> list[list[MoveAdvice]]:
+        """Returns the legal moves of each position [B], the best first, all with exact values.
 
-    def _score(self, state: States, *, depth: int, alpha: int, beta: int) -> int:
-        """Returns the score of one unfinished position [1] in the view of its player to move.
+        That prunes less than to choose a move does, so that the positions to look at may be used
+        up at a smaller depth.
 
-        Exact if within (alpha, beta); otherwise a bound on the same side of the window as the
-        score.
+        Raises:
+            FinishedGameError: if a position is over.
         """
-        children = expand(self.game, state)
-        if depth == 1:
-            return int(children.final_scores.max())
-        finished = children.final_scores[children.is_over]
-        best = int(finished.max(initial=-2 * WIN))
-        if best == WIN - 1:
-            return best  # nothing is better than winning at once
-        for child in np.flatnonzero(~children.is_over).tolist():
-            if best >= beta:
-                break
-            score = self._child_score(
-                children.states[child : child + 1],
-                depth=depth - 1,
-                alpha=max(alpha, best),
-                beta=beta,
-                sign=int(children.signs[child]),
+        legal_actions_to_choose(self.game, states)
+        return [
+            self._advice(self.search(states[row : row + 1], all_exact=True))
+            for row in range(len(states))
+        ]
+
+    def _advice(self, root: RootScores) -> list[MoveAdvice]:
+        """Returns what a search tells about the moves of one position, the best first."""
+        total = max(1, sum(root.num_positions))
+        advice = [
+            MoveAdvice(
+                action=action,
+                move=self.game.action_to_text(action),
+                visit_share=num_positions / total,
+                value=score_value(score),
+                prior=1 / len(root.actions),
+                num_visits=num_positions,
             )
-            best = max(best, score)
-        return best
+            for action, score, num_positions in zip(
+                root.actions, root.scores, root.num_positions, strict=True
+            )
+        ]
+        return sorted(advice, key=lambda move: -(move.value or 0.0))
 
-    def _child_score(self, state: States, *, depth: int, alpha: int, beta: int, sign: int) -> int:
-        """Returns the score of a child [1], and takes a window, in its parent's view."""
-        alpha, beta = _nearer(alpha), _nearer(beta)
-        if sign > 0:
-            return _further(self._score(state, depth=depth, alpha=alpha, beta=beta))
-        return -_further(self._score(state, depth=depth, alpha=-beta, beta=-alpha))
+    def search(self, state: States, *, all_exact: bool = False) -> RootScores:
+        """Looks ahead from one unfinished position [1].
+
+        Args:
+            state: the position.
+            all_exact: whether each move gets its exact score. Otherwise only the best ones do, and
+                that of another one is less than theirs, but may be more than its true score.
+
+        Returns:
+            The scores by the last depth that was finished.
+        """
+        table = TranspositionTable(state.dtype.itemsize)
+        negamax = Negamax(self.game, max_positions=self.num_nodes, table=table)
+        children = negamax.expand(state)
+        scores: list[int] = guess_scores(heuristic_of(self.game), children).tolist()
+        is_proven = bool(children.is_over.all()) or (not all_exact and is_decided(max(scores)))
+        root = RootScores(children.actions.tolist(), scores, [1] * len(scores), 1, is_proven)
+        while root.depth < self.depth and not root.is_proven:
+            try:
+                root = _look_further(negamax, children, root, all_exact=all_exact)
+            except OutOfPositionsError:
+                break
+        return root
 
 
-def _further(score: int) -> int:
-    """Returns a score as it looks from one ply earlier."""
-    return score - (score > 0) + (score < 0)
+def _look_further(
+    negamax: Negamax, children: Children, root: RootScores, *, all_exact: bool
+) -> RootScores:
+    """Returns what a search tells that looks one ply further than the last one did.
 
-
-def _nearer(score: int) -> int:
-    """Returns the bound for a child that stands for this bound on `_further` of its score."""
-    return score + (score > 0) - (score < 0)
+    Raises:
+        OutOfPositionsError: if more positions would be needed than may be made.
+    """
+    scores, num_positions = list(root.scores), list(root.num_positions)
+    best, is_proven = -INFINITE, True
+    for child in sorted(range(len(scores)), key=lambda child: -root.scores[child]):
+        if not children.is_over[child]:
+            before = negamax.num_positions
+            # One below the best so far: an equal score has to come out exactly.
+            window = (-INFINITE if all_exact else best - 1, INFINITE)
+            found = negamax.search_child(children, child, depth=root.depth, window=window)
+            scores[child] = found.score
+            num_positions[child] += negamax.num_positions - before
+            is_proven &= found.is_proven
+        best = max(best, scores[child])
+    is_proven |= not all_exact and is_decided(best)
+    return RootScores(root.actions, scores, num_positions, root.depth + 1, is_proven)

@@ -1,11 +1,12 @@
-"""Scores of the classical players: who wins, and how soon, in one integer.
+"""Scores of the classical players: who wins, and how soon, or a guess, in one integer.
 
 A score speaks for the player to move. A win in `n` plies scores `WIN - n`, a loss in `n` plies
-`n - WIN`, a draw (or the unknown beyond a horizon) 0, so that the largest score is the fastest win
-or else the slowest loss.
+`n - WIN`, a draw 0, so that the largest score is the fastest win or else the slowest loss. What is
+guessed beyond a horizon lies in between, from `-LARGEST_GUESS` to `LARGEST_GUESS`.
 
-Seen from one ply earlier a result is one ply further away, and changes its sign if the *player*
-changes. That is not every ply: whoever moves twice, because the opponent passes, keeps the sign.
+Seen from one ply earlier a win or loss is one ply further away (`further`; a guess stays what it
+is), and a score changes its sign if the *player* changes. That is not every ply: whoever moves
+twice, because the opponent passes, keeps the sign.
 """
 
 from typing import NamedTuple
@@ -14,9 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.games.game import Game
+from alphago.games.heuristic import HeuristicGame
 from alphago.types import BoolArray, States, value_for
 
-WIN = 1 << 20  # larger than the number of plies of any game
+WIN = 1 << 20
+LARGEST_GUESS = WIN // 2  # no game has as many plies, so that wins and losses lie beyond it
 
 Scores = npt.NDArray[np.int64]
 
@@ -33,9 +36,12 @@ class Children(NamedTuple):
 
 
 def expand(game: Game, states: States) -> Children:
-    """Plays every legal action of every position [K], with one call of `step`."""
+    """Plays every legal action of every position [K], with one call of `play`."""
     parents, actions = np.nonzero(game.legal_actions(states))
-    children = game.step(states[parents], actions)
+    # As bytes: numpy copies structured rows field by field.
+    rows = np.ascontiguousarray(states).view(np.uint8).reshape(len(states), states.dtype.itemsize)
+    children: States = rows[parents].view(states.dtype)[:, 0]
+    game.play(children, actions, np.arange(len(children)))
     movers = game.to_play(states)[parents]
     values = value_for(game.returns(children), movers)
     return Children(
@@ -48,9 +54,41 @@ def expand(game: Game, states: States) -> Children:
     )
 
 
+def guess_scores(heuristic: HeuristicGame, children: Children) -> Scores:
+    """Returns scores [M] in the parents' view: final ones, and guesses where the game goes on."""
+    values = heuristic.heuristic_values(children.states)
+    guesses = children.signs * np.rint(values * LARGEST_GUESS).astype(np.int64)
+    return np.where(children.is_over, children.final_scores, guesses)
+
+
+def is_decided(score: int) -> bool:
+    """Tells whether a score is a win or a loss, and no guess or draw."""
+    return abs(score) > LARGEST_GUESS
+
+
+def score_value(score: int) -> float:
+    """Returns a score as a value in [-1, 1]; decided ones are close to -1 or 1."""
+    return score / WIN if is_decided(score) else score / LARGEST_GUESS
+
+
 def further(scores: Scores) -> Scores:
     """Returns scores as they look from one ply earlier, for the same player."""
-    return scores - np.sign(scores)
+    decided: Scores = np.sign(scores) * (np.abs(scores) > LARGEST_GUESS)
+    return scores - decided
+
+
+def further_score(score: int) -> int:
+    """Returns a score as it looks from one ply earlier, as `further` does."""
+    if is_decided(score):
+        return score - 1 if score > 0 else score + 1
+    return score
+
+
+def nearer_score(score: int) -> int:
+    """Returns the bound for a child that stands for this bound on `further_score` of its score."""
+    if is_decided(score):
+        return score + 1 if score > 0 else score - 1
+    return score
 
 
 def best_by_parent(children: Children, scores: Scores, *, num_parents: int) -> Scores:

@@ -1,7 +1,7 @@
 """Players as text: `KIND_OR_PATH[:key=value,...]`, the one written form used everywhere.
 
     random | minimax | human
-    alphabeta:depth=6
+    alphabeta:depth=6                looks so many plies ahead; also nodes=N, positions at most
     flat_mc:playouts=1000            as many random playouts for every move, no tree
     uct:playouts=1000                plain UCT with random playouts; also exploration=C
     uct:seconds=2                    for so long a move; with playouts=N too, what is spent first
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 
 KINDS = ("random", "minimax", "alphabeta", "flat_mc", "uct", "human")
 ENGINE_PREFIX = "gtp:"
-DEFAULT_DEPTH = 6  # of alphabeta: sees most traps of Connect Four, in a fiftieth of a second
+DEFAULT_DEPTH = 6  # of alphabeta: sees most traps of Connect Four
+DEFAULT_NODES = 100_000  # of alphabeta, positions a move: about a second
+MAX_NODES = 1_000_000_000
 
 DEFAULT_PLAYOUTS = 1000  # of uct and flat_mc
 # Of uct. UCB1 proves its bound for sqrt(2), which spreads few playouts over too many moves: on 9x9
@@ -53,7 +55,7 @@ DEFAULT_EXPLORATION = 0.4
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "random": (),
     "minimax": (),
-    "alphabeta": ("depth",),
+    "alphabeta": ("depth", "nodes"),
     "flat_mc": ("playouts",),
     "uct": ("playouts", "seconds", "exploration"),
     "human": (),
@@ -109,10 +111,7 @@ def make_player(
         return _make_uct_player(text, options, game=game, seed=seed)
     if subject == "human":
         return HumanPlayer(game, lines=sys.stdin, screen=sys.stdout)
-    depth = _read_integer(
-        text, "depth", options, default=DEFAULT_DEPTH, lowest=1, highest=game.spec.max_moves
-    )
-    return AlphaBetaPlayer(game, depth=depth, seed=seed)
+    return _make_alphabeta_player(text, options, game=game, seed=seed)
 
 
 def is_engine(text: str) -> bool:
@@ -189,6 +188,22 @@ def _make_engine_player(text: str, game: Game, settings: "EngineSettings | None"
         name=text,
         settings=settings or EngineSettings(),
     )
+
+
+def _make_alphabeta_player(
+    text: str, options: Mapping[str, str], *, game: Game, seed: int
+) -> AlphaBetaPlayer:
+    """Makes the player that looks some plies ahead."""
+    depth = _read_integer(
+        text, "depth", options, default=DEFAULT_DEPTH, lowest=1, highest=game.spec.max_moves
+    )
+    num_nodes = _read_integer(
+        text, "nodes", options, default=DEFAULT_NODES, lowest=1, highest=MAX_NODES
+    )
+    name = f"alphabeta:depth={depth}"
+    if "nodes" in options:
+        name += f",nodes={num_nodes}"
+    return AlphaBetaPlayer(game, depth=depth, num_nodes=num_nodes, name=name, seed=seed)
 
 
 def _make_uct_player(text: str, options: Mapping[str, str], *, game: Game, seed: int) -> UctPlayer:

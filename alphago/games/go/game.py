@@ -9,6 +9,7 @@ import numpy.typing as npt
 from alphago.errors import IllegalActionError, RulesError
 from alphago.games.game import GameSpec, Symmetry
 from alphago.games.go.drawing import draw_game, format_result
+from alphago.games.go.heuristic import go_heuristic_values
 from alphago.games.go.layout import (
     CAPTURES,
     EMPTY,
@@ -38,8 +39,8 @@ from alphago.games.go.naming import (
     parse_go_options,
     parse_size,
 )
-from alphago.games.go.pass_alive import fill_pass_alive_all, life_room
 from alphago.games.go.opening import opening_actions
+from alphago.games.go.pass_alive import fill_pass_alive_all, life_room
 from alphago.games.go.plane_names import PLANE_NAMES
 from alphago.games.go.planes import NUM_PLANES, fill_extended_all, fill_history_all, liberty_counts
 from alphago.games.go.playout import playout_actions, playout_returns
@@ -367,11 +368,27 @@ class Go:
         replay_all(go_rows(states), self._layout, images, go_rows(transformed))
         return transformed
 
-    # --- playouts ---
+    # --- guesses and playouts ---
+
+    def heuristic_values(self, states: States) -> FloatArray:
+        """Returns float32 [B], guesses for the player to move, see `heuristic.py`."""
+        return go_heuristic_values(
+            states,
+            self._layout,
+            is_territory=self.rules.scoring == "territory",
+            white_points=self._white_points,
+        )
 
     def playout_actions(self, states: States) -> BoolArray:
         """Returns bool [B, A], the legal actions worth trying, see `playout.py`."""
         return playout_actions(self, states)
+
+    def root_actions(self, states: States) -> BoolArray:
+        """Returns bool [B, A], those of `playout_actions` to choose a move from.
+
+        On large boards these are few at first, see `opening.py`.
+        """
+        return opening_actions(self, states, self.playout_actions(states))
 
     def playout_returns(self, states: States, *, rng: np.random.Generator) -> FloatArray:
         """Returns float32 [B, P], the results of one random playout each, see `playout.py`."""
@@ -383,13 +400,6 @@ class Go:
         """Returns the move as a GTP vertex, such as "D4" or "pass".
 
         Raises:
-    def root_actions(self, states: States) -> BoolArray:
-        """Returns bool [B, A], those of `playout_actions` to choose a move from.
-
-        On large boards these are few at first, see `opening.py`.
-        """
-        return opening_actions(self, states, self.playout_actions(states))
-
             IllegalActionError: if there is no such action.
         """
         if not 0 <= action < self._spec.num_actions:
