@@ -4,7 +4,7 @@ import pytest
 from alphago.errors import FinishedGameError, StateError
 from alphago.games import make_game
 from alphago.games.notation import parse_moves, replay
-from alphago.players import make_player
+from alphago.players import KINDS, make_player
 
 GAME = make_game("connect_four")
 
@@ -35,17 +35,25 @@ def test_actions_are_int64_even_of_no_position():
         assert actions.shape == (num_games,)
 
 
-@pytest.mark.parametrize("text", ["random", "minimax", "alphabeta:depth=2", "human"])
+@pytest.mark.parametrize("text", KINDS)
 def test_no_player_takes_the_states_of_another_game(text):
     other = make_game("tic_tac_toe")
     with pytest.raises(StateError, match="connect_four: got states of shape"):
         make_player(text, game=GAME).choose_actions(other.initial_states(1))
 
 
-@pytest.mark.parametrize("text", ["random", "minimax", "alphabeta:depth=2", "human"])
+@pytest.mark.parametrize("text", KINDS)
 def test_no_player_moves_in_a_finished_game(text):
     states = np.concatenate(
         [GAME.initial_states(1), replay(GAME, parse_moves(GAME, "1 2 1 2 1 2 1"))]
     )
     with pytest.raises(FinishedGameError, match="row 1 is over"):
         make_player(text, game=GAME).choose_actions(states)
+
+
+def test_tells_how_likely_each_move_is():
+    states = replay(GAME, parse_moves(GAME, "1 1 1 1 1 1"))
+    (advice,) = make_player("random", game=GAME).analyse(states)
+    assert [move.move for move in advice] == list("234567")
+    assert {move.prior for move in advice} == {1 / 6}
+    assert {(move.visit_share, move.value) for move in advice} == {(0.0, None)}
