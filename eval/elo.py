@@ -1,15 +1,19 @@
 """Ratings: the Elo of a pool of players from the results of their games.
 
-The model is that of BayesElo (Rao and Kupper, Journal of the American Statistical Association 1967,
-62:194): with the difference d of two players' Elo and one number for the pool, the *draw Elo* D,
+Elo's own model says what score the stronger of two players expects who are d Elo apart,
 
-    P(win)  = 1 / (1 + 10^((D - d) / 400))
-    P(loss) = 1 / (1 + 10^((D + d) / 400))
-    P(draw) = what is left
+    P(win) + P(draw) / 2 = 1 / (1 + 10^(-d / 400))
 
-A win is what it takes to be D Elo better. D is estimated together with the ratings; where no game
-was drawn there is none, and the model is that of Elo. The anchors' ratings are known and stay, so
-that a pool has a zero that does not drift with it.
+and it says nothing of draws. These follow Davidson (Journal of the American Statistical Association
+1970, 65:317): P(draw)^2 is a multiple of P(win) P(loss), the same for the whole pool, estimated
+together with the ratings and told as the *draw Elo*. So a rating difference means here what it
+means beside a match (`elo_of_score`) and to the sequential test (`eval/sprt.py`). Without a draw
+this is Elo's model alone. The anchors' ratings are known and stay, so that a pool has a zero that
+does not drift with it.
+
+BayesElo's model (Rao and Kupper 1967) and Davidson's own have another scale: there a difference
+tells the odds of decided games, and 30 wins, 20 draws and 10 losses are +140 and +191 Elo, not
++120. TABLE
 """
 
 import math
@@ -69,9 +73,10 @@ class RatingList:
 
     Attributes:
         ratings: [P], strongest first; players of equal Elo by name.
-        draw_elo: the advantage that a win takes, in Elo; 0 without draws.
-        covariance: [P, P] of the estimates in Elo^2, in the order of `ratings`: the inverse of the
-            observed information, 0 for anchors.
+        draw_elo: how often equals draw: with x = 10^(draw_elo / 400) a share (x - 1) / (x + 1), as
+            in BayesElo. 0 without draws; 97 for the 27.2 % that are its default.
+        covariance: [P, P] of the estimates in Elo^2, in the order of `ratings`: the inverse of
+            the observed information, 0 for anchors.
     """
 
     ratings: list[Rating]
@@ -100,14 +105,14 @@ class RatingList:
 def fit_ratings(results: Sequence[PairResult], *, anchors: Mapping[str, float]) -> RatingList:
     """Rates the players of a pool by maximum likelihood.
 
-    A weak prior, a Gaussian of 1,000 Elo around the mean of the anchors for each rating, and around
-    0 for the draw Elo, keeps the estimates finite at scores of 0 % and 100 % or where all games
-    are drawn. It weighs as much as an eighth of a game against an equal opponent. A player whom no
-    chain of games connects to an anchor is known by the prior alone, and has an interval of some
-    thousand Elo to say so.
+    A weak prior keeps the estimates finite at scores of 0 % and 100 %, or where all games are
+    drawn: a Gaussian of 1,000 Elo around the mean of the anchors for each rating, and around a half
+    for the logit of the share of draws between equals. It tells as much of a rating as an eighth of
+    a game against an equal opponent. A player whom no chain of games connects to an anchor is known
+    by the prior alone, and has an interval of some thousand Elo to say so.
 
     The 95 % intervals are those of the profile likelihood: they hold each rating that, with all
-    others and the draw Elo at their best for it, is not too unlikely. So a player with 100 % has an
+    others and the draws at their best for it, is not too unlikely. So a player with 100 % has an
     interval that is short downwards and long upwards.
 
     Args:
@@ -124,7 +129,7 @@ def fit_ratings(results: Sequence[PairResult], *, anchors: Mapping[str, float]) 
     _check_anchors(anchors)
     tallies = _merge_results(results)
     free = sorted({player for pair in tallies for player in pair} - set(anchors))
-    centre = sum(anchors.values()) / len(anchors)
+    centre = float(sum(anchors.values())) / len(anchors)
     posterior = _make_posterior(tallies, free=free, anchors=anchors, centre=centre)
     mode = find_mode(posterior)
     covariance = find_covariance(posterior, mode)
@@ -139,19 +144,14 @@ def fit_ratings(results: Sequence[PairResult], *, anchors: Mapping[str, float]) 
             _make_rating(player, spans[player], tallies, is_anchor=player in anchors)
             for player in order
         ],
-        draw_elo=float(mode[-1]) / _LOGITS_PER_ELO if posterior.num_draws > 0 else 0.0,
+        draw_elo=_draw_elo(float(mode[-1])) if posterior.has_draws else 0.0,
         covariance=_in_order(order, free=free, covariance=covariance / _LOGITS_PER_ELO**2),
     )
 
 
-def expected_score(difference: float, draw_elo: float) -> float:
-    """Returns the score that a player expects who is `difference` Elo stronger, in [0, 1].
-
-    With `draw_elo` 0 that is the logistic curve of Elo.
-    """
-    margins = (difference - draw_elo, -difference - draw_elo)
-    win, loss = (_logistic(margin * _LOGITS_PER_ELO) for margin in margins)
-    return (1 + win - loss) / 2
+def expected_score(difference: float, draw_elo: float = 0) -> float:
+    """Returns the score that a player expects who is `difference` Elo stronger, in [0, 1]."""
+    return (1 + math.tanh(difference * _LOGITS_PER_ELO / 2)) / 2
 
 
 def elo_of_score(score: float) -> float:
@@ -170,9 +170,9 @@ def elo_of_score(score: float) -> float:
     return math.log(score / (1 - score)) / _LOGITS_PER_ELO
 
 
-def _logistic(logits: float) -> float:
-    """Returns 1 / (1 + exp(-logits)), which cannot overflow in this form."""
-    return (1 + math.tanh(logits / 2)) / 2
+def _draw_elo(level: float) -> float:
+    """Returns the draw Elo of a draw level in logits, see `RatingList`."""
+    return math.log1p(2 * math.exp(level)) / _LOGITS_PER_ELO
 
 
 def _check_anchors(anchors: Mapping[str, float]) -> None:
@@ -213,25 +213,21 @@ def _make_posterior(
 ) -> Posterior:
     """Returns the log-posterior of the free players' ratings, in logits above the centre."""
     columns = {player: column for column, player in enumerate(free)}
-    num_draws = sum(draws for _, draws, _ in tallies.values())
-    slopes = np.zeros((2 * len(tallies), len(free) + (num_draws > 0)))
-    offsets = np.zeros(2 * len(tallies))
+    counts = np.array(list(tallies.values()), dtype=np.float64).reshape(-1, 3).T
+    has_draws = bool(counts[1].any())
+    slopes = np.zeros((len(tallies), len(free) + has_draws))
+    offsets = np.zeros(len(tallies))
     for row, pair in enumerate(tallies):
         for player, sign in zip(pair, (1, -1), strict=True):
             if player in columns:
-                slopes[2 * row, columns[player]] = sign
+                slopes[row, columns[player]] = sign
             else:
-                offsets[2 * row] += sign * (anchors[player] - centre) * _LOGITS_PER_ELO
-    # A margin of the win, then that of the loss.
-    slopes[1::2], offsets[1::2] = -slopes[::2], -offsets[::2]
-    if num_draws > 0:
-        slopes[:, -1] = -1
-    counts = [count + draws for wins, draws, losses in tallies.values() for count in (wins, losses)]
+                offsets[row] += sign * (anchors[player] - centre) * _LOGITS_PER_ELO
     return Posterior(
         slopes=slopes,
         offsets=offsets,
-        counts=np.array(counts, dtype=np.float64),
-        num_draws=num_draws,
+        counts=counts,
+        has_draws=has_draws,
         prior_precision=1 / (_PRIOR_SD * _LOGITS_PER_ELO) ** 2,
     )
 

@@ -1,14 +1,16 @@
-"""The log-posterior of a pool's ratings: its maximum, curvature and profile.
+"""The log-posterior of a pool's ratings: its maximum, information and profile.
 
-With P(win) and P(loss) logistic in a *margin*, d - D and -d - D, a win is one factor and a draw is
+How a game ends depends on the difference d of the two ratings and on one number for the pool, its
+*draw level* g:
 
-    P(draw) = (10^(2 D / 400) - 1) P(win) P(loss)
+    P(win) - P(loss) = tanh(d / 2)                          the score that Elo expects
+    P(draw)^2        = 4 exp(2 g) P(win) P(loss)            the draws of Davidson
 
-So all games together are a logistic regression, in which a draw counts as a win and a loss, and one
-term in D. Each part is concave, and Newton's method finds the one maximum.
+Between equals a share 1 / (1 + exp(-g)) is drawn. Everything here is in logits (400 / ln 10 = 173.7
+Elo), relative to the centre of the prior.
 
-Everything here is in logits (400 / ln 10 = 173.7 Elo), relative to the centre of the prior.
-Shapes: K free parameters, which are the ratings in order and, if there were draws, D as the last.
+Shapes: K parameters, which are the free players' ratings and, if a game was drawn, the draw level
+as the last; G pairs of players; 3 outcomes: win, draw and loss of the first player of a pair.
 """
 
 import math
@@ -22,38 +24,48 @@ from eval.intervals import Z_95
 Floats: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
 
-_MAX_STEPS = 200  # of Newton's method; about 5 are taken
-_GAIN_TOLERANCE = 1e-10  # of a log-posterior, relative: the last step is full and more exact
+_MAX_STEPS = 300  # of a climb, about 5 are taken; also of the search for an end
+_GAIN_TOLERANCE = 1e-12  # of a log-posterior, relative: the last step is taken in full
 _END_TOLERANCE = 1e-6  # logits
-_FIRST_DRAW_ELO = 1.0  # logits; any start leads to the same maximum
+_LONGEST_REACH = 4.0  # of a step to an end, in 1.96 standard errors
+_LONGEST_STEP = 5.0  # logits: farther away the function is no parabola any more
 
 
 class Posterior(NamedTuple):
-    """A log-posterior as a function of the K free parameters.
+    """A log-posterior as a function of the K parameters."""
 
-    There are two margins for each pair of players, of the win and of the loss: 2G in all.
+    slopes: Floats  # [G, K] how a difference depends on the parameters: 1, -1 or 0
+    offsets: Floats  # [G] what the anchors contribute to it
+    counts: Floats  # [3, G] wins, draws and losses
+    has_draws: bool  # whether the draw level is a parameter
+    prior_precision: float  # of every parameter, around 0
+
+
+class _Outcomes(NamedTuple):
+    """The logarithms of the probabilities of the outcomes, and their derivatives, all [3, G].
+
+    `d` stands for a derivative with respect to the difference, `g` to the draw level.
     """
 
-    slopes: Floats  # [2G, K] how each margin depends on the parameters: 1, 0 or -1
-    offsets: Floats  # [2G] what the anchors contribute to it
-    counts: Floats  # [2G] games that the margin's logistic factor occurs in
-    num_draws: int  # in all; where there are any the last parameter is the draw Elo
-    prior_precision: float  # of every parameter, around 0
+    logs: Floats
+    d: Floats
+    g: Floats
+    dd: Floats
+    dg: Floats
+    gg: Floats
 
 
 class _Derivatives(NamedTuple):
     """First and second derivatives of a log-posterior."""
 
     gradient: Floats  # [K]
-    information: Floats  # [K, K] minus the second derivatives, positive definite
+    information: Floats  # [K, K] minus the second derivatives; at the mode positive definite
 
 
 def find_mode(posterior: Posterior) -> Floats:
     """Returns the [K] likeliest parameters."""
-    start = np.zeros(posterior.slopes.shape[1])
-    if posterior.num_draws > 0:
-        start[-1] = _FIRST_DRAW_ELO
-    return _maximise(posterior, start, moving=np.arange(len(start)))
+    num_parameters = posterior.slopes.shape[1]
+    return _climb(posterior, np.zeros(num_parameters), moving=np.arange(num_parameters))
 
 
 def find_covariance(posterior: Posterior, mode: Floats) -> Floats:
@@ -79,87 +91,157 @@ def find_interval(
     # How the best values of the others follow this one, to first order.
     direction = covariance[:, index] / covariance[index, index]
     reach = Z_95 * math.sqrt(covariance[index, index])
-    low, high = (
-        _find_end(posterior, mode, index=index, first_step=sign * reach * direction)
-        for sign in (-1, 1)
-    )
+    low = _find_end(posterior, mode, index=index, direction=direction, reach=-reach)
+    high = _find_end(posterior, mode, index=index, direction=direction, reach=reach)
     return low, high
 
 
-def _find_end(posterior: Posterior, mode: Floats, *, index: int, first_step: Floats) -> float:
-    """Returns where the profile has fallen to the bound, on the side of the first step.
+def _find_end(
+    posterior: Posterior, mode: Floats, *, index: int, direction: Floats, reach: float
+) -> float:
+    """Returns where the profile has fallen to the bound, on the side that `reach` points to.
 
     Newton's method on the profile, whose derivative is that of the log-posterior alone, since the
-    others are at their best. The profile is concave, so that each tangent lies above it: from the
-    first or second step on, the end is approached from outside and cannot be missed.
+    others are at their best; a bisection where it would leave what is known of the end.
     """
     bound = _log_posterior(posterior, mode) - Z_95**2 / 2
     others = np.delete(np.arange(len(mode)), index)
-    point, step = mode, first_step
+    point, inside, outside = mode, float(mode[index]), math.inf * reach
+    end = inside + reach
     for _ in range(_MAX_STEPS):
-        start = point + step
-        if posterior.num_draws > 0:  # a draw Elo is positive
-            start[-1] = max(start[-1], point[-1] / 2)
-        point = _maximise(posterior, start, moving=others)
-        gradient, information = _derivatives(posterior, point)
-        missing = bound - _log_posterior(posterior, point)
-        step = np.zeros(len(mode))
-        step[index] = missing / gradient[index]
-        if abs(step[index]) < _END_TOLERANCE:
-            return float(point[index] + step[index])
-        blocks = information[np.ix_(others, others)], information[others, index]
-        step[others] = -np.linalg.solve(*blocks) * step[index]
-    raise AssertionError("the profile of a concave function has an end")
+        point = _climb(posterior, point + (end - point[index]) * direction, moving=others)
+        height = _log_posterior(posterior, point) - bound
+        inside, outside = (end, outside) if height >= 0 else (inside, end)
+        slope = _derivatives(posterior, point).gradient[index]
+        last = end
+        newton = height / -slope / reach if slope * reach < 0 else 1.0  # in reaches
+        end += min(max(newton, -_LONGEST_REACH), _LONGEST_REACH) * reach
+        if not min(inside, outside) <= end <= max(inside, outside):
+            end = (inside + outside) / 2
+        if abs(end - last) < _END_TOLERANCE:
+            return float(end)
+    raise AssertionError("the prior lets every profile fall")
 
 
-def _maximise(posterior: Posterior, start: Floats, *, moving: Indices) -> Floats:
+def _climb(posterior: Posterior, start: Floats, *, moving: Indices) -> Floats:
     """Returns the [K] point that is likeliest when only some of the parameters may move.
 
-    Newton's method with steps that are halved until they climb.
+    Newton's method with steps that are halved until they do not go too far.
 
     Args:
         posterior: the function.
-        start: [K] with a positive draw Elo.
+        start: [K] where to begin.
         moving: the indices of those that may move; the others stay as in `start`.
     """
     point, value = start, _log_posterior(posterior, start)
     for _ in range(_MAX_STEPS):
         gradient, information = _derivatives(posterior, point)
         step = np.zeros(len(point))
-        step[moving] = np.linalg.solve(information[np.ix_(moving, moving)], gradient[moving])
+        step[moving] = _uphill(gradient[moving], information[np.ix_(moving, moving)])
         gain = float(gradient @ step) / 2  # of the full step, were the function a parabola
         if gain < _GAIN_TOLERANCE * (1 + abs(value)):
             return point + step
-        length = 1.0
-        while (next_value := _log_posterior(posterior, point + length * step)) < value:
-            length /= 2
-        point, value = point + length * step, next_value
-    raise AssertionError("a concave function has a maximum")
+        step *= min(1, _LONGEST_STEP / np.abs(step).max())
+        while (next_value := _log_posterior(posterior, point + step)) < value:
+            step /= 2
+        point, value = point + step, next_value
+    raise AssertionError("a climb reaches the top")
+
+
+def _uphill(gradient: Floats, information: Floats) -> Floats:
+    """Returns Newton's step, or one that leads uphill where the function is not concave."""
+    step: Floats = np.linalg.solve(information, gradient)
+    if gradient @ step < 0:
+        curvatures, axes = np.linalg.eigh(information)
+        step = axes @ ((axes.T @ gradient) / np.abs(curvatures))
+    return step
 
 
 def _log_posterior(posterior: Posterior, point: Floats) -> float:
-    """Returns the log-posterior but for a constant; -inf where the draw Elo is not positive."""
-    value = -posterior.prior_precision / 2 * float(point @ point)
-    if posterior.num_draws > 0:
-        if point[-1] <= 0:
-            return -math.inf
-        # log(exp(2 D) - 1), which cannot overflow in this form.
-        value += posterior.num_draws * (2 * point[-1] + math.log(-math.expm1(-2 * point[-1])))
-    margins = posterior.slopes @ point + posterior.offsets
-    return value - float(posterior.counts @ np.logaddexp(0, -margins))
+    """Returns the log-posterior but for a constant."""
+    likelihood = float(np.sum(posterior.counts * _outcomes(posterior, point).logs))
+    return likelihood - posterior.prior_precision / 2 * float(point @ point)
 
 
 def _derivatives(posterior: Posterior, point: Floats) -> _Derivatives:
-    """Differentiates the log-posterior twice."""
-    margins = posterior.slopes @ point + posterior.offsets
-    missing = (1 - np.tanh(margins / 2)) / 2  # 1 - the logistic function of the margin
-    gradient = posterior.slopes.T @ (posterior.counts * missing)
-    weights = posterior.counts * missing * (1 - missing)
-    information = posterior.slopes.T @ (weights[:, np.newaxis] * posterior.slopes)
+    """Differentiates the log-posterior."""
+    _, d, g, dd, dg, gg = _outcomes(posterior, point)
+    slopes, counts = posterior.slopes, posterior.counts
+    gradient = slopes.T @ np.sum(counts * d, axis=0)
+    information = -slopes.T @ (np.sum(counts * dd, axis=0)[:, np.newaxis] * slopes)
+    if posterior.has_draws:
+        gradient[-1] = np.sum(counts * g)
+        mixed = -slopes.T @ np.sum(counts * dg, axis=0)
+        information[-1], information[:, -1] = mixed, mixed
+        information[-1, -1] = -np.sum(counts * gg)
     gradient -= posterior.prior_precision * point
     information[np.diag_indices(len(point))] += posterior.prior_precision
-    if posterior.num_draws > 0:
-        decided = -math.expm1(-2 * point[-1])
-        gradient[-1] += posterior.num_draws * 2 / decided
-        information[-1, -1] += posterior.num_draws * 4 * (1 - decided) / decided**2
     return _Derivatives(gradient, information)
+
+
+def _outcomes(posterior: Posterior, point: Floats) -> _Outcomes:
+    """Computes the outcomes of all pairs, by way of the favourite of each."""
+    differences = posterior.slopes @ point + posterior.offsets
+    if posterior.has_draws:
+        outcomes = _outcomes_with_draws(np.abs(differences), level=float(point[-1]))
+    else:
+        outcomes = _outcomes_without_draws(np.abs(differences))
+    is_favourite = differences >= 0
+    sign = np.where(is_favourite, 1, -1)
+    logs, d, g, dd, dg, gg = (np.where(is_favourite, each, each[::-1]) for each in outcomes)
+    return _Outcomes(logs, sign * d, g, dd, sign * dg, gg)
+
+
+def _outcomes_without_draws(differences: Floats) -> _Outcomes:
+    """Computes the favourite's outcomes on the logistic curve; all of the draws' are 0."""
+    odds = np.exp(-differences)
+    log_win, upset = -np.log1p(odds), odds / (1 + odds)
+    curvature = -odds / (1 + odds) ** 2
+    none = np.zeros_like(differences)
+    nothing = np.stack([none, none, none])
+    return _Outcomes(
+        logs=np.stack([log_win, none, log_win - differences]),
+        d=np.stack([upset, none, upset - 1]),
+        g=nothing,
+        dd=np.stack([curvature, none, curvature]),
+        dg=nothing,
+        gg=nothing,
+    )
+
+
+def _outcomes_with_draws(differences: Floats, *, level: float) -> _Outcomes:
+    """Computes the favourite's outcomes.
+
+    With c = exp(2 g), t = tanh(d / 2), u = 1 - t^2 and r = sqrt(c^2 t^2 + c u) the solution of the
+    model's two equations is
+
+        P(draw) = c u / (c + r),  P(win) = (1 - P(draw) + t) / 2
+
+    and P(loss) follows from the second, since a difference of the other two would cancel.
+    """
+    c = math.exp(2 * level)
+    odds = np.exp(-differences)
+    t, u = (1 - odds) / (1 + odds), 4 * odds / (1 + odds) ** 2
+    r = np.sqrt(c**2 * t**2 + c * u)
+    draw = c * u / (c + r)
+    win = (1 - draw + t) / 2
+    log_draw = math.log(4 * c) - differences - 2 * np.log1p(odds) - np.log(c + r)
+    # Derivatives of log P(draw); of r there are c (c - 1) t u / (2 r) and c (2 c t^2 + u) / r.
+    d, g = -t * (c + r) / (2 * r), draw / r
+    dd = -u / 4 * (1 + c**2 / r**3)
+    dg = g * (d - c * (c - 1) * t * u / (2 * r**2))
+    gg = g * (g - c * (2 * c * t**2 + u) / r**2)
+    # Those of log P(win), by way of those of P(draw), P(draw) d and so on, over P(win).
+    per_win = draw / (2 * win)
+    win_d, win_g = u * (c * t + r) / (4 * r * win), -per_win * g
+    win_dd = -per_win * (dd + d**2) - t * u / (4 * win) - win_d**2
+    win_dg = -per_win * (dg + d * g) - win_d * win_g
+    win_gg = -per_win * (gg + g**2) - win_g**2
+    return _Outcomes(
+        logs=np.stack([np.log(win), log_draw, 2 * log_draw - math.log(4 * c) - np.log(win)]),
+        d=np.stack([win_d, d, 2 * d - win_d]),
+        g=np.stack([win_g, g, 2 * g - 2 - win_g]),
+        dd=np.stack([win_dd, dd, 2 * dd - win_dd]),
+        dg=np.stack([win_dg, dg, 2 * dg - win_dg]),
+        gg=np.stack([win_gg, gg, 2 * gg - win_gg]),
+    )

@@ -93,8 +93,8 @@ def sprt(pair_counts: Sequence[int], config: SprtConfig) -> SprtState:
     upper = math.log((1 - config.beta) / config.alpha)
     llr = 0.0
     if sum(pair_counts) > 0:
-        llr = _max_log_likelihood(pair_counts, mean=expected_score(config.elo1, draw_elo=0))
-        llr -= _max_log_likelihood(pair_counts, mean=expected_score(config.elo0, draw_elo=0))
+        llr = _max_log_likelihood(pair_counts, mean=expected_score(config.elo1))
+        llr -= _max_log_likelihood(pair_counts, mean=expected_score(config.elo0))
     decision: Literal["H0", "H1"] | None = None
     if llr <= lower:
         decision = "H0"
