@@ -1,8 +1,10 @@
 "use strict";
 // Line charts as SVG, with axes, a legend that shows the values at the pointer, and keys to move it.
 
-const MARGIN = { left: 50, right: 14, top: 10, bottom: 40 };
-const MANY_POINTS = 60; // beyond which a line has no dots
+const MARGIN = { left: 50, right: 14, top: 26, bottom: 40 };
+const LABELS = 140; // beside a wide chart, for the names of its horizontal lines
+const WIDE = 600;
+const MANY_POINTS = 25; // beyond which a line has no dots
 
 function escapeText(text) {
   const entities = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
@@ -23,7 +25,7 @@ function numberText(value) {
 }
 
 function percentText(share, digits = 1) {
-  return isNumber(share) ? `${(100 * share).toFixed(digits)} %` : "–";
+  return isNumber(share) ? `${(100 * share).toFixed(digits)}\u00a0%` : "–";
 }
 
 function signedText(value) {
@@ -49,7 +51,7 @@ function tickText(value, step, isPercent) {
   const power = Math.floor(Math.log10(unit) + 1e-9);
   const digits = Math.max(0, -power) + (Math.abs(unit / 10 ** power - 2.5) < 1e-6 && power < 1);
   if (shown !== 0 && unit < 0.001) return shown.toExponential(1);
-  return shown.toFixed(digits).replace("-", "−") + (isPercent ? " %" : "");
+  return shown.toFixed(digits).replace("-", "−") + (isPercent ? "\u00a0%" : "");
 }
 
 // The numbers from the least to the largest, with a little room; never an empty stretch.
@@ -66,7 +68,8 @@ function extentOf(numbers, { fixed, withZero, room }) {
 /*
 Draws a chart into a figure; returns a function that draws it again with changes of the spec.
 
-spec: title, text; x (numbers), xName; series: [{ name, y, low, high, line, hollow(i), radius(i) }];
+spec: title, text, empty (instead of a chart); x (numbers), xName; yName; series: [{ name, y, low, high, line,
+hollow(i), radius(i), more(i) }];
 lines: [{ y, label }]; isPercent, withZero, yRange, xRange, diagonal; format(value); height;
 cursor (an index that is marked) and onPick(index), for charts that steer something; xText(index).
 */
@@ -135,11 +138,13 @@ function scaleOf(spec, series, { width, height }) {
   const values = series.flatMap((one) => [...one.y, ...(one.low || []), ...(one.high || [])]);
   values.push(...(spec.lines || []).map((line) => line.y));
   const [y0, y1] = extentOf(values, { fixed: spec.yRange, withZero: spec.withZero, room: 0.06 });
-  const inner = { width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
+  const isBeside = width >= WIDE && (spec.lines || []).some((line) => line.label);
+  const right = width - MARGIN.right - (isBeside ? LABELS : 0); // of the plot itself
+  const bottom = height - MARGIN.bottom;
   return {
-    width, height, x0, x1, y0, y1,
-    px: (x) => MARGIN.left + ((x - x0) / (x1 - x0)) * inner.width,
-    py: (y) => MARGIN.top + ((y1 - y) / (y1 - y0)) * inner.height,
+    width, height, right, bottom, isBeside, x0, x1, y0, y1,
+    px: (x) => MARGIN.left + ((x - x0) / (x1 - x0)) * (right - MARGIN.left),
+    py: (y) => MARGIN.top + ((y1 - y) / (y1 - y0)) * (bottom - MARGIN.top),
   };
 }
 
@@ -149,19 +154,18 @@ function chartSvg(spec, series, scale, marked) {
   parts.push(...labelsSvg(spec, scale));
   if (marked !== null && isNumber(spec.x[marked])) {
     const x = scale.px(spec.x[marked]);
-    parts.push(`<line class="cursor" x1="${x}" x2="${x}" y1="${MARGIN.top}" y2="${scale.height - MARGIN.bottom}"/>`);
+    parts.push(`<line class="cursor" x1="${x}" x2="${x}" y1="${MARGIN.top}" y2="${scale.bottom}"/>`);
   }
   return `<svg viewBox="0 0 ${scale.width} ${scale.height}" aria-hidden="true">${parts.join("")}</svg>`;
 }
 
 function axesSvg(spec, scale) {
-  const { width, height } = scale;
-  const bottom = height - MARGIN.bottom;
+  const { width, height, right, bottom } = scale;
   const parts = [];
   const y = ticksOf(scale.y0, scale.y1, 4);
   for (const tick of y.ticks) {
     const at = scale.py(tick);
-    parts.push(`<line class="grid" x1="${MARGIN.left}" x2="${width - MARGIN.right}" y1="${at}" y2="${at}"/>`);
+    parts.push(`<line class="grid" x1="${MARGIN.left}" x2="${right}" y1="${at}" y2="${at}"/>`);
     parts.push(`<text x="${MARGIN.left - 7}" y="${at + 4}" text-anchor="end">${tickText(tick, y.step, spec.isPercent)}</text>`);
   }
   const x = ticksOf(scale.x0, scale.x1, Math.max(2, Math.min(7, Math.floor(width / 80))));
@@ -170,16 +174,16 @@ function axesSvg(spec, scale) {
     parts.push(`<line class="axis" x1="${at}" x2="${at}" y1="${bottom}" y2="${bottom + 4}"/>`);
     parts.push(`<text x="${at}" y="${bottom + 17}" text-anchor="middle">${tickText(tick, x.step, false)}</text>`);
   }
-  parts.push(`<line class="axis" x1="${MARGIN.left}" x2="${width - MARGIN.right}" y1="${bottom}" y2="${bottom}"/>`);
-  parts.push(`<text x="${width - MARGIN.right}" y="${height - 6}" text-anchor="end">${escapeText(spec.xName)}</text>`);
-  if (spec.yName) parts.push(`<text x="4" y="${height - 6}">${escapeText(spec.yName)} ↑</text>`);
+  parts.push(`<line class="axis" x1="${MARGIN.left}" x2="${right}" y1="${bottom}" y2="${bottom}"/>`);
+  parts.push(`<text x="${right}" y="${height - 6}" text-anchor="end">${escapeText(spec.xName)}</text>`);
+  if (spec.yName) parts.push(`<text x="2" y="12">${escapeText(spec.yName)}</text>`);
   return parts.join("");
 }
 
 function referencesSvg(spec, scale) {
   const parts = (spec.lines || []).map(({ y }) => {
     const at = scale.py(y);
-    return `<line class="reference" x1="${MARGIN.left}" x2="${scale.width - MARGIN.right}" y1="${at}" y2="${at}"/>`;
+    return `<line class="reference" x1="${MARGIN.left}" x2="${scale.right}" y1="${at}" y2="${at}"/>`;
   });
   if (spec.diagonal) {
     const { px, py, x0, x1 } = scale;
@@ -188,13 +192,15 @@ function referencesSvg(spec, scale) {
   return parts;
 }
 
-// The names of the horizontal lines, moved apart where lines are close to each other.
+// The names of the horizontal lines, beside the plot or in it, moved apart where lines are close.
 function labelsSvg(spec, scale) {
+  const { right, isBeside } = scale;
+  const place = isBeside ? `x="${right + 8}"` : `x="${right - 2}" text-anchor="end"`;
   let above = Infinity;
   return [...(spec.lines || [])].sort((a, b) => a.y - b.y).map(({ y, label }) => {
-    const at = Math.max(MARGIN.top + 8, Math.min(scale.py(y) - 4, above - 13));
+    const at = Math.max(12, Math.min(scale.py(y) + (isBeside ? 4 : -4), above - 14));
     above = at;
-    return `<text class="label" x="${scale.width - MARGIN.right - 2}" y="${at}" text-anchor="end">${escapeText(label)}</text>`;
+    return `<text class="label" ${place} y="${at}">${escapeText(label)}</text>`;
   });
 }
 
@@ -227,7 +233,7 @@ function legendHtml(spec, series, index) {
   const items = series.map((one) => {
     const style = spec.series.indexOf(one);
     const symbol = one.line === false
-      ? `<circle class="dot s${style}" cx="13" cy="5" r="4.5"/>`
+      ? `<circle class="dot s${style}${one.hollow && one.hollow(index) ? " hollow" : ""}" cx="13" cy="5" r="4"/>`
       : `<line class="series s${style}" x1="0" x2="26" y1="5" y2="5"/>`;
     const range = one.low && isNumber(one.low[index]) ? ` (${format(one.low[index])} to ${format(one.high[index])})` : "";
     const more = one.more ? one.more(index) : "";

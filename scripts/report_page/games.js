@@ -198,6 +198,7 @@ function startViewer(board, games) {
   for (const button of document.querySelectorAll("[data-go]")) {
     button.addEventListener("click", () => go(target(button.dataset.go)));
   }
+  find("overlay").hidden = board.actions !== "cells"; // columns show both
   find("viewer").hidden = false;
   choose(games.length - 1);
 }

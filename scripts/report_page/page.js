@@ -150,7 +150,7 @@ function showElo() {
   const rated = players.filter((one) => one.kind === "checkpoint").sort((a, b) => a.step - b.step);
   const anchors = players.filter((one) => one.kind === "anchor");
   const simulations = report.ratings && report.ratings.simulations;
-  addChart("strength-charts", { title: "Elo", wide: rated.length > 0,
+  addChart("strength-charts", { title: "Elo", wide: true,
     text: `Rating of the checkpoints${isNumber(simulations) ? ` with ${countText(simulations)} simulations a move` : ""}, with 95 % intervals. The dashed lines are players that never change.`,
     empty: `Not rated yet: <code>alphago rate RUN</code> plays the checkpoints against players that never change. Then make the report again.`,
     series: [{ name: "checkpoints", y: rated.map((one) => one.elo), low: rated.map((one) => one.low), high: rated.map((one) => one.high),
@@ -165,10 +165,10 @@ function showGate() {
   const scores = curve("", "gate/score").y;
   const verdict = (wanted) => scores.map((score, i) => ((promoted[i] === 1) === wanted ? score : null));
   addChart("strength-charts", { title: "Gate", isPercent: true,
-    text: `Each candidate's score against the best network so far, in ${countText(gate.num_games)} games; a draw counts half.`,
+    text: `Each candidate's score against the best network so far, in ${countText(gate.num_games)} games; a draw counts half. Dashed: the threshold, ${percentText(gate.threshold, 0)}.`,
     empty: gate.mode === "off" ? "The gate is off: every candidate becomes the best network, without a match." : "No candidate has been judged yet.",
     series: [{ name: "promoted", y: verdict(true), line: false }, { name: "rejected", y: verdict(false), line: false, hollow: () => true }],
-    lines: isNumber(gate.threshold) ? [{ y: gate.threshold, label: `threshold ${percentText(gate.threshold, 0)}` }] : [] });
+    lines: isNumber(gate.threshold) ? [{ y: gate.threshold, label: "" }] : [] });
 }
 
 function showPlay() {
@@ -188,7 +188,7 @@ function showCalibration() {
       `(mean gap over the bins; 0 is perfect, 2 the worst).`
     : "No finished game yet.";
   if (found) showReliability(found.bins);
-  addChart("calibration-charts", { title: "Calibration error over the run", yName: "value, 0 to 2", withZero: true,
+  addChart("calibration-charts", { title: "Calibration error over the run", yName: "value, 0 to 2", withZero: true, height: 300,
     text: "The same mean gap, for the network's own value on held-out games.",
     empty: "This run holds no games out.",
     series: [curve("network, held-out games", "value/calibration_error")] });
@@ -233,7 +233,7 @@ function showGames() {
   byId("games-text").textContent = report.samples.length
     ? "Games of self-play from the beginning of the run to its newest ones. Orange is the search's policy when the game was played, which is what the network learns; " +
       `blue what the best network${isNumber(report.network.step) ? ` (step ${countText(report.network.step)})` : ""} thinks of the position today, without a search. ` +
-      "A dashed square is the move that was played."
+      (report.board.actions === "cells" ? "A dashed square is the move that was played." : "")
     : "No finished game yet.";
   if (report.samples.length) startViewer(report.board, report.samples);
 }
@@ -241,9 +241,9 @@ function showGames() {
 showHeader();
 showFacts();
 showLearning();
+showElo();
 showSuite();
 showGate();
-showElo();
 showPlay();
 showCalibration();
 showGames();

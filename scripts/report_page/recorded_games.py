@@ -25,7 +25,7 @@ class RecordFile(NamedTuple):
 
     path: Path
     first: int
-    count: int
+    num_games: int
 
 
 class NumberedRecord(NamedTuple):
@@ -80,10 +80,10 @@ def spread_records(game: Game, files: Sequence[RecordFile], num_games: int) -> l
         files: those of the run.
         num_games: how many, at most.
     """
-    end = files[-1].first + files[-1].count if files else 0
+    end = files[-1].first + files[-1].num_games if files else 0
     chosen = []
     for window in _windows(end, num_games):
-        near = [f for f in files if f.first < window.stop and window.start < f.first + f.count]
+        near = [f for f in files if f.first < window.stop and window.start < f.first + f.num_games]
         candidates = [numbered for numbered in _read(game, near) if numbered.number in window]
         if candidates:
             chosen.append(min(reversed(candidates), key=lambda each: num_random_moves(each.record)))

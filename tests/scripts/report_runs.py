@@ -1,0 +1,21 @@
+"""Small runs to report on."""
+
+from pathlib import Path
+
+from scripts.main import main
+from tests.train.tiny import game_config, tiny_config, train
+
+GAMES = ("tic_tac_toe", "connect_four", "go_5x5")
+
+
+def make_run(folder: Path, game: str) -> Path:
+    """Learns a game for two iterations of six games; returns the folder."""
+    options = {"max_moves": 20} if game.startswith("go_") else {}
+    train(folder, tiny_config(game=game_config(game, **options), games=12))
+    return folder
+
+
+def make_report(run: Path, *words: str) -> Path:
+    """Writes the report of a run by the command line; returns its file."""
+    assert main(["report", str(run), *words]) == 0
+    return run / "report.html"
