@@ -10,7 +10,8 @@ from alphago.games.game import Game
 from alphago.games.heuristic import heuristic_of
 from alphago.players.negamax import INFINITE, Negamax, OutOfPositionsError
 from alphago.players.player import MoveAdvice, SeededPlayer, legal_actions_to_choose
-from alphago.players.scores import Children, guess_scores, is_decided, score_value
+from alphago.players.score_advice import advice_of_scores
+from alphago.players.scores import Children, guess_scores, is_decided
 from alphago.players.transposition_table import TranspositionTable
 from alphago.types import States
 
@@ -75,35 +76,20 @@ class AlphaBetaPlayer(SeededPlayer):
     def analyse(self, states: States) -> list[list[MoveAdvice]]:
         """Returns the legal moves of each position [B], the best first, all with exact values.
 
-        That prunes less than to choose a move does, so that the positions to look at may be used
-        up at a smaller depth.
+        The share of a move is that of the positions below it. Fewer of them can be pruned than when
+        a move is chosen, so that they may be used up at a smaller depth.
 
         Raises:
             FinishedGameError: if a position is over.
         """
         legal_actions_to_choose(self.game, states)
-        return [
-            self._advice(self.search(states[row : row + 1], all_exact=True))
-            for row in range(len(states))
-        ]
-
-    def _advice(self, root: RootScores) -> list[MoveAdvice]:
-        """Returns what a search tells about the moves of one position, the best first."""
-        total = max(1, sum(root.num_positions))
-        advice = [
-            MoveAdvice(
-                action=action,
-                move=self.game.action_to_text(action),
-                visit_share=num_positions / total,
-                value=score_value(score),
-                prior=1 / len(root.actions),
-                num_visits=num_positions,
-            )
-            for action, score, num_positions in zip(
-                root.actions, root.scores, root.num_positions, strict=True
-            )
-        ]
-        return sorted(advice, key=lambda move: -(move.value or 0.0))
+        advice = []
+        for row in range(len(states)):
+            root = self.search(states[row : row + 1], all_exact=True)
+            total = sum(root.num_positions)
+            shares = [num_positions / total for num_positions in root.num_positions]
+            advice.append(advice_of_scores(self.game, root.actions, root.scores, shares=shares))
+        return advice
 
     def search(self, state: States, *, all_exact: bool = False) -> RootScores:
         """Looks ahead from one unfinished position [1].

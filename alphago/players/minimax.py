@@ -5,7 +5,13 @@ import numpy.typing as npt
 
 from alphago.errors import PlayerError
 from alphago.games.game import Game
-from alphago.players.player import SeededPlayer, choose_uniformly, legal_actions_to_choose
+from alphago.players.player import (
+    MoveAdvice,
+    SeededPlayer,
+    choose_uniformly,
+    legal_actions_to_choose,
+)
+from alphago.players.score_advice import advice_of_scores
 from alphago.players.scores import WIN, Children, Scores, best_by_parent, expand, further
 from alphago.players.state_keys import first_occurrences, state_keys
 from alphago.types import States
@@ -44,6 +50,23 @@ class MinimaxPlayer(SeededPlayer):
         """
         scores = self.action_scores(states)
         return choose_uniformly(scores == scores.max(axis=1, keepdims=True), self._rng)
+
+    def analyse(self, states: States) -> list[list[MoveAdvice]]:
+        """Returns the legal moves of each position [B], the best first.
+
+        Raises:
+            FinishedGameError: if a position is over.
+            PlayerError: if too many positions can follow.
+        """
+        legal = legal_actions_to_choose(self.game, states)
+        advice = []
+        for row, scores in enumerate(self.action_scores(states)):
+            actions = np.flatnonzero(legal[row]).tolist()
+            shares = [0.0] * len(actions)
+            advice.append(
+                advice_of_scores(self.game, actions, scores[actions].tolist(), shares=shares)
+            )
+        return advice
 
     def action_scores(self, states: States) -> Scores:
         """Returns the exact score of every action, in the view of the player to move.

@@ -55,6 +55,16 @@ def test_loses_as_late_as_possible():
     assert player.choose_actions(state).tolist() == [8]
 
 
+def test_advice_is_the_exact_result_of_each_move():
+    (advice,) = MinimaxPlayer(TIC_TAC_TOE, seed=0).analyse(replay(TIC_TAC_TOE, [0, 1, 3, 4]))
+    assert [move.move for move in advice] == ["6", "7", "2", "5", "8"]
+    values = [move.value for move in advice]
+    assert 1 > values[0] > 0.999
+    assert values[1] == 0
+    assert values[2:] == [-values[0] + 1 / WIN] * 3
+    assert {(move.visit_share, move.prior) for move in advice} == {(0.0, 1 / 5)}
+
+
 def test_equal_moves_are_drawn_by_seed():
     states = TIC_TAC_TOE.initial_states(900)
     actions = MinimaxPlayer(TIC_TAC_TOE, seed=5).choose_actions(states)
@@ -103,13 +113,13 @@ def test_refuses_a_game_that_is_too_large_and_says_what_else_there_is():
 @pytest.mark.parametrize("name", ["go_5x5", "go_9x9", "go_19x19"])
 def test_refuses_go_before_its_large_states_fill_the_memory(name, monkeypatch):
     game = make_game(name)
-    step, num_bytes = game.step, []
+    play, num_bytes = game.play, []
 
-    def counting_step(states, actions):
-        num_bytes.append(len(states) * game.spec.state_dtype.itemsize)
-        return step(states, actions)
+    def counting_play(states, actions, rows):
+        num_bytes.append(states.nbytes)
+        play(states, actions, rows)
 
-    monkeypatch.setattr(game, "step", counting_step)
+    monkeypatch.setattr(game, "play", counting_play)
     with pytest.raises(PlayerError, match=f"256 MB of positions of {name}.*uct:playouts"):
         MinimaxPlayer(game, seed=0).choose_actions(game.initial_states(1))
     assert 0 < max(num_bytes) <= 2**28

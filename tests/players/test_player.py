@@ -15,7 +15,7 @@ from tests.search.evaluators import UniformEvaluator
 from tests.search.positions import search_config
 
 GAME = make_game("tic_tac_toe")
-SILENT = {"HumanPlayer('human')", "MinimaxPlayer('minimax')"}
+SILENT = {"HumanPlayer('human')"}
 
 
 def players():
