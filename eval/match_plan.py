@@ -1,5 +1,6 @@
 """Matches in parts: each has a seed of its own, so it does not matter who plays which part when."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -75,8 +76,9 @@ def play_part(
 ) -> MatchResult:
     """Plays one part of a match.
 
-    The players begin their random streams anew, from the part's seed: the result does not depend on
-    what they have played before. (Programs that speak GTP draw their random numbers themselves.)
+    The players begin their random streams anew, from the part's seed and their names: the result
+    does not depend on what they have played before, and with the players swapped it is the same
+    from the other side. (Programs that speak GTP draw their random numbers themselves.)
 
     Args:
         game: the rules.
@@ -92,10 +94,10 @@ def play_part(
         AlphagoError: as in `play_match`.
         MatchInterruptedError: on Ctrl-C.
     """
-    seeds = np.random.SeedSequence(part.seed).generate_state(2, np.uint64)
-    for player, seed in zip((first, second), seeds.tolist(), strict=True):
+    for player in (first, second):
         if isinstance(player, SeededPlayer):
-            player.reseed(seed)
+            is_twin = player is second and first.name == second.name
+            player.reseed(_player_seed(part.seed, player.name, is_twin=is_twin))
     return play_match(
         game,
         first,
@@ -120,6 +122,13 @@ def pair_counts(parts: Sequence[MatchResult]) -> list[int]:
         for one, other in zip(part.outcomes[::2], part.outcomes[1::2], strict=False):
             counts[2 + one + other] += 1
     return counts
+
+
+def _player_seed(seed: int, name: str, *, is_twin: bool) -> int:
+    """Returns the seed of a player in a part; twins have the same name."""
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+    key = (int.from_bytes(digest[:8]), int(is_twin))
+    return int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0])
 
 
 def _part_seed(seed: int, number: int) -> int:

@@ -123,9 +123,7 @@ class ResultsFile:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict) or _VERSION_KEY not in found:
-            raise ResultsError(
-                f"{self._path}: got another kind of file, allowed: results of a match"
-            )
+            raise ResultsError(f"{self._path}: holds something else than results of a match")
         for key in wanted:
             if found.get(key) != wanted[key]:
                 raise ResultsError(

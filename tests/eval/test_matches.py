@@ -14,7 +14,6 @@ from eval.match_summary import match_summary
 from eval.matches import (
     MatchInterruptedError,
     Tally,
-
     merge_matches,
     play_match,
 )
