@@ -66,7 +66,7 @@ def advice_table(advice: Sequence[MoveAdvice], *, num_moves: int = 5) -> str:
     Columns that tell nothing of any move are left out. Where values have standard errors they are
     shown as win rates, a draw being half a win. The shares of the moves shown sum to less than 1
     where the list is cut; a line then tells what the others have. The last line tells how far the
-    search has converged, unless nothing was searched.
+    search has converged, of players for whom that means something.
 
     Args:
         advice: all legal moves of the position, the best first.
@@ -93,13 +93,15 @@ def is_converged(advice: Sequence[MoveAdvice]) -> bool | None:
     """Tells whether more of the same search would hardly lead to another first move.
 
     Returns:
-        With visits, whether the first move has at least `CONVERGED_SHARE` of them; where values
-        have standard errors, whether it leads by `CONVERGED_ERRORS` of them or is the only one
-        tried; None where nothing was searched.
+        Of simulations or playouts, whether the first move has at least `CONVERGED_SHARE` of them;
+        where values have standard errors, whether it leads by `CONVERGED_ERRORS` of them or is the
+        only one tried; None of a player that counts neither.
     """
     first = advice[0]
+    if first.num_visits == 0:
+        return None
     if first.standard_error is None:
-        return first.visit_share >= CONVERGED_SHARE if first.visit_share else None
+        return first.visit_share >= CONVERGED_SHARE
     lead, error = _lead(advice)
     return lead > 0 and lead >= CONVERGED_ERRORS * error
 
@@ -126,7 +128,7 @@ def _rest(hidden: Sequence[MoveAdvice]) -> list[str]:
 
 
 def _convergence(advice: Sequence[MoveAdvice]) -> list[str]:
-    """Returns the line about convergence, if something was searched."""
+    """Returns the line about convergence, if there is any."""
     converged = is_converged(advice)
     if converged is None:
         return []

@@ -11,6 +11,7 @@ from alphago.players.advice import advice_of, most_visited
 from alphago.players.budget import most_visits, search_in_parts, stop_after
 from alphago.players.player import MoveAdvice, SeededPlayer, legal_actions_to_choose
 from alphago.search.search import SearchConfig, run_search
+from alphago.search.search_until import run_search_until
 from alphago.search.tree import node_bytes
 from alphago.types import Evaluator, SearchResult, States
 
@@ -129,7 +130,7 @@ class NetworkPlayer(SeededPlayer):
         legal_actions_to_choose(self.game, states)
         if self.seconds is not None:
             self._warm_up()
-            return search_in_parts(states, num_rows=1, search=self._search)
+            return search_in_parts(states, num_rows=1, search=self._search_timed)
         row_bytes = (self.num_simulations + 1) * node_bytes(self.game.spec)
         num_rows = max(1, min(_MAX_ROWS, _MAX_BYTES // row_bytes))
         return search_in_parts(states, num_rows=num_rows, search=self._search)
@@ -142,7 +143,19 @@ class NetworkPlayer(SeededPlayer):
             states,
             self.search_config,
             num_simulations=self.num_simulations,
-            should_stop=stop_after(self.seconds),
+        )
+
+    def _search_timed(self, states: States) -> SearchResult:
+        """Searches a position [1] for the time there is."""
+        should_stop = stop_after(self.seconds)
+        assert should_stop is not None, "there is a limit of time"
+        return run_search_until(
+            self.game,
+            self.evaluator,
+            states,
+            self.search_config,
+            num_simulations=self.num_simulations,
+            should_stop=should_stop,
         )
 
     def _warm_up(self) -> None:

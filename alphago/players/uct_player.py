@@ -63,7 +63,7 @@ class UctPlayer(SeededPlayer):
             PlayerError: if a number is out of range, or nothing limits the search.
         """
         if num_playouts is None and seconds is not None:
-            num_playouts = most_visits(uct_row_bytes(game, num_playouts=1))
+            num_playouts = most_visits(uct_row_bytes(game, num_playouts=0)) - 1  # one is the root
         _check(num_playouts, exploration, seconds)
         assert num_playouts is not None, "checked"
         self.game = game

@@ -7,7 +7,6 @@ others go on, so that self-play keeps the network's batch full with searches of 
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,7 +108,6 @@ def run_search(
     *,
     num_simulations: int,
     rng: np.random.Generator | None = None,
-    should_stop: Callable[[], bool] | None = None,
 ) -> SearchResult:
     """Searches one position per row.
 
@@ -121,8 +119,6 @@ def run_search(
         num_simulations: simulations per row beside the root's own evaluation; 0 asks for the raw
             policy.
         rng: draws root noise; None for no noise (play and evaluation).
-        should_stop: asked after each simulation of all rows; True ends the search early. None for
-            never.
 
     Returns:
         The result of each row; with 0 simulations the policy target is the prior.
@@ -152,9 +148,6 @@ def run_search(
     search.start(rows, states, np.full(num_rows, num_simulations), root_noise=noise)
     while search.finished_rows().size < num_rows:
         search.run_simulation()
-        if should_stop is not None and should_stop():
-            for row in range(num_rows):
-                search.stop(row)
     return search.result(rows)
 
 

@@ -54,7 +54,7 @@ def advisors():
 
 def test_players_explain_themselves():
     silent = {str(player) for player in players()} - set(map(str, advisors()))
-    assert silent == SILENT
+    assert silent == {"HumanPlayer('human')"}
 
 
 @pytest.mark.parametrize("player", advisors(), ids=str)
@@ -67,9 +67,10 @@ def test_advice_is_on_all_legal_moves_and_the_best_is_what_would_be_played(playe
     assert all(move.move == GAME.action_to_text(move.action) for move in advice)
     shares = [move.visit_share for move in advice]
     assert sum(shares) == pytest.approx(1) or not any(shares)
-    assert [move.num_visits for move in advice] == pytest.approx(
-        [share * sum(move.num_visits for move in advice) for share in shares]
-    )
+    if num_visits := sum(move.num_visits for move in advice):
+        assert [move.num_visits for move in advice] == pytest.approx(
+            [share * num_visits for share in shares]
+        )
     assert all(move.value is None or -1 <= move.value <= 1 for move in advice)
     if isinstance(player, FlatMcPlayer | MinimaxPlayer):
         assert advice[0].action == 2

@@ -120,3 +120,45 @@ def test_refuses_finished_games_and_impossible_numbers():
         UctPlayer(game, num_playouts=0, exploration=1.0, name="uct", seed=0)
     with pytest.raises(PlayerError, match="exploration: got nan"):
         UctPlayer(game, num_playouts=1, exploration=float("nan"), name="uct", seed=0)
+
+
+# Positions in which one move wins at once, or one alone keeps the opponent from doing so.
+ONE_PLY = [
+    ("tic_tac_toe", "0 3 1 4", "2"),
+    ("tic_tac_toe", "4 0 2 6 1", "3"),
+    ("tic_tac_toe", "0 4 1", "2"),
+    ("tic_tac_toe", "4 0 8 2", "1"),
+    ("connect_four", "4 1 4 1 4 1", "4"),
+    ("connect_four", "1 7 2 7 3 6", "4"),
+    ("connect_four", "4 1 4 1 4", "4"),
+    ("connect_four", "1 7 2 7 3", "4"),
+    ("connect_four", "1 2 2 3 3 4 3 4 4 6", "4"),  # a diagonal
+]
+
+
+@pytest.mark.parametrize(("name", "moves", "best"), ONE_PLY)
+@pytest.mark.parametrize("exploration", ["", ",exploration=1.414"])
+def test_ten_thousand_playouts_find_every_win_and_block_of_one_ply(name, moves, best, exploration):
+    game = make_game(name)
+    states = replay(game, parse_moves(game, moves))
+    action = player(game, f"uct:playouts=10000{exploration}").choose_actions(states)[0]
+    assert game.action_to_text(int(action)) == best
+
+
+@pytest.mark.parametrize(
+    ("drawing", "mover", "best"),
+    [
+        # Black takes five stones at their last liberty, and with them the game.
+        ("..... XXXXX OOOOO X.XXX ..X.X", 0, "B2"),
+        # Each side can take the other's row, and loses its own if it does not.
+        ("OOOO. XXXX. OOOO. XXXX. .....", 0, "E3"),
+        ("OOOO. XXXX. OOOO. XXXX. .....", 1, "E4"),
+    ],
+)
+def test_ten_thousand_playouts_find_captures_that_decide_a_small_game_of_go(drawing, mover, best):
+    game = make_game("go_5x5:komi=0.5")
+    cells = drawing.replace(" ", "")
+    black, white = ([i for i, mark in enumerate(cells) if mark == who] for who in "XO")
+    states = game.position(black, white, mover)
+    action = player(game, "uct:playouts=10000").choose_actions(states)[0]
+    assert game.action_to_text(int(action)) == best
