@@ -4,6 +4,7 @@
 const MARGIN = { left: 50, right: 14, top: 26, bottom: 40 };
 const LABELS = 140; // beside a wide chart, for the names of its horizontal lines
 const WIDE = 600;
+const NUM_STYLES = 5;
 const MANY_POINTS = 25; // beyond which a line has no dots
 
 function escapeText(text) {
@@ -60,7 +61,8 @@ function extentOf(numbers, { fixed, withZero, room }) {
   const known = numbers.filter(isNumber);
   let low = Math.min(...known, ...(withZero ? [0] : []));
   let high = Math.max(...known, ...(withZero ? [0] : []));
-  if (high - low < 1e-12) [low, high] = [low - (Math.abs(low) || 1) * 0.1, high + (Math.abs(high) || 1) * 0.1];
+  if (high - low < 1e-12)
+    [low, high] = [low - (Math.abs(low) || 1) * 0.1, high + (Math.abs(high) || 1) * 0.1];
   const space = (high - low) * room;
   return [withZero && low === 0 ? 0 : low - space, high + space];
 }
@@ -84,14 +86,19 @@ function drawChart(figure, spec) {
     figure.insertAdjacentHTML("beforeend", `<p class="empty">${note}</p>`);
     return () => {};
   }
-  figure.insertAdjacentHTML("beforeend", `<div class="legend"></div><div class="plot" tabindex="0" role="img"></div>`);
+  figure.insertAdjacentHTML(
+    "beforeend",
+    `<div class="legend"></div><div class="plot" tabindex="0" role="img"></div>`,
+  );
   const legend = figure.querySelector(".legend");
   const plot = figure.querySelector(".plot");
   plot.setAttribute("aria-label", chartSummary(current, series));
   let scale = null;
 
   function usable() {
-    return current.x.map((x, i) => i).filter((i) => isNumber(current.x[i]) && series.some((one) => isNumber(one.y[i])));
+    return current.x
+      .map((x, i) => i)
+      .filter((i) => isNumber(current.x[i]) && series.some((one) => isNumber(one.y[i])));
   }
 
   function redraw() {
@@ -107,13 +114,25 @@ function drawChart(figure, spec) {
     const box = plot.getBoundingClientRect();
     const at = ((event.clientX - box.left) * scale.width) / box.width;
     return usable().reduce((best, i) =>
-      Math.abs(scale.px(current.x[i]) - at) < Math.abs(scale.px(current.x[best]) - at) ? i : best);
+      Math.abs(scale.px(current.x[i]) - at) < Math.abs(scale.px(current.x[best]) - at) ? i : best,
+    );
   }
 
-  plot.addEventListener("pointermove", (event) => { pointed = nearest(event); redraw(); });
-  plot.addEventListener("pointerleave", () => { pointed = null; redraw(); });
-  plot.addEventListener("blur", () => { pointed = null; redraw(); });
-  plot.addEventListener("click", (event) => { if (current.onPick) current.onPick(nearest(event)); });
+  plot.addEventListener("pointermove", (event) => {
+    pointed = nearest(event);
+    redraw();
+  });
+  plot.addEventListener("pointerleave", () => {
+    pointed = null;
+    redraw();
+  });
+  plot.addEventListener("blur", () => {
+    pointed = null;
+    redraw();
+  });
+  plot.addEventListener("click", (event) => {
+    if (current.onPick) current.onPick(nearest(event));
+  });
   plot.addEventListener("keydown", (event) => {
     const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!move) return;
@@ -122,14 +141,24 @@ function drawChart(figure, spec) {
     const at = indices.indexOf(pointed ?? current.cursor ?? indices[indices.length - 1]);
     pointed = indices[Math.max(0, Math.min(indices.length - 1, at + move))];
     redraw();
-    if (current.onPick) { const picked = pointed; pointed = null; current.onPick(picked); }
+    if (current.onPick) {
+      const picked = pointed;
+      pointed = null;
+      current.onPick(picked);
+    }
   });
   let drawnWidth = 0;
   new ResizeObserver(() => {
-    if (plot.clientWidth !== drawnWidth) { drawnWidth = plot.clientWidth; redraw(); }
+    if (plot.clientWidth !== drawnWidth) {
+      drawnWidth = plot.clientWidth;
+      redraw();
+    }
   }).observe(plot);
   redraw();
-  return (changes) => { current = { ...current, ...changes }; redraw(); };
+  return (changes) => {
+    current = { ...current, ...changes };
+    redraw();
+  };
 }
 
 function scaleOf(spec, series, { width, height }) {
@@ -142,7 +171,15 @@ function scaleOf(spec, series, { width, height }) {
   const right = width - MARGIN.right - (isBeside ? LABELS : 0); // of the plot itself
   const bottom = height - MARGIN.bottom;
   return {
-    width, height, right, bottom, isBeside, x0, x1, y0, y1,
+    width,
+    height,
+    right,
+    bottom,
+    isBeside,
+    x0,
+    x1,
+    y0,
+    y1,
     px: (x) => MARGIN.left + ((x - x0) / (x1 - x0)) * (right - MARGIN.left),
     py: (y) => MARGIN.top + ((y1 - y) / (y1 - y0)) * (bottom - MARGIN.top),
   };
@@ -150,11 +187,13 @@ function scaleOf(spec, series, { width, height }) {
 
 function chartSvg(spec, series, scale, marked) {
   const parts = [axesSvg(spec, scale), ...referencesSvg(spec, scale)];
-  series.forEach((one) => parts.push(seriesSvg(spec, one, spec.series.indexOf(one), scale)));
+  series.forEach((one) => parts.push(seriesSvg(spec, one, scale)));
   parts.push(...labelsSvg(spec, scale));
   if (marked !== null && isNumber(spec.x[marked])) {
     const x = scale.px(spec.x[marked]);
-    parts.push(`<line class="cursor" x1="${x}" x2="${x}" y1="${MARGIN.top}" y2="${scale.bottom}"/>`);
+    parts.push(
+      `<line class="cursor" x1="${x}" x2="${x}" y1="${MARGIN.top}" y2="${scale.bottom}"/>`,
+    );
   }
   return `<svg viewBox="0 0 ${scale.width} ${scale.height}" aria-hidden="true">${parts.join("")}</svg>`;
 }
@@ -166,16 +205,24 @@ function axesSvg(spec, scale) {
   for (const tick of y.ticks) {
     const at = scale.py(tick);
     parts.push(`<line class="grid" x1="${MARGIN.left}" x2="${right}" y1="${at}" y2="${at}"/>`);
-    parts.push(`<text x="${MARGIN.left - 7}" y="${at + 4}" text-anchor="end">${tickText(tick, y.step, spec.isPercent)}</text>`);
+    parts.push(
+      `<text x="${MARGIN.left - 7}" y="${at + 4}" text-anchor="end">${tickText(tick, y.step, spec.isPercent)}</text>`,
+    );
   }
   const x = ticksOf(scale.x0, scale.x1, Math.max(2, Math.min(7, Math.floor(width / 80))));
   for (const tick of x.ticks) {
     const at = scale.px(tick);
     parts.push(`<line class="axis" x1="${at}" x2="${at}" y1="${bottom}" y2="${bottom + 4}"/>`);
-    parts.push(`<text x="${at}" y="${bottom + 17}" text-anchor="middle">${tickText(tick, x.step, false)}</text>`);
+    parts.push(
+      `<text x="${at}" y="${bottom + 17}" text-anchor="middle">${tickText(tick, x.step, false)}</text>`,
+    );
   }
-  parts.push(`<line class="axis" x1="${MARGIN.left}" x2="${right}" y1="${bottom}" y2="${bottom}"/>`);
-  parts.push(`<text x="${right}" y="${height - 6}" text-anchor="end">${escapeText(spec.xName)}</text>`);
+  parts.push(
+    `<line class="axis" x1="${MARGIN.left}" x2="${right}" y1="${bottom}" y2="${bottom}"/>`,
+  );
+  parts.push(
+    `<text x="${right}" y="${height - 6}" text-anchor="end">${escapeText(spec.xName)}</text>`,
+  );
   if (spec.yName) parts.push(`<text x="2" y="12">${escapeText(spec.yName)}</text>`);
   return parts.join("");
 }
@@ -187,7 +234,9 @@ function referencesSvg(spec, scale) {
   });
   if (spec.diagonal) {
     const { px, py, x0, x1 } = scale;
-    parts.push(`<line class="reference" x1="${px(x0)}" y1="${py(x0)}" x2="${px(x1)}" y2="${py(x1)}"/>`);
+    parts.push(
+      `<line class="reference" x1="${px(x0)}" y1="${py(x0)}" x2="${px(x1)}" y2="${py(x1)}"/>`,
+    );
   }
   return parts;
 }
@@ -197,14 +246,22 @@ function labelsSvg(spec, scale) {
   const { right, isBeside } = scale;
   const place = isBeside ? `x="${right + 8}"` : `x="${right - 2}" text-anchor="end"`;
   let above = Infinity;
-  return [...(spec.lines || [])].sort((a, b) => a.y - b.y).map(({ y, label }) => {
-    const at = Math.max(12, Math.min(scale.py(y) + (isBeside ? 4 : -4), above - 14));
-    above = at;
-    return `<text class="label" ${place} y="${at}">${escapeText(label)}</text>`;
-  });
+  return [...(spec.lines || [])]
+    .sort((a, b) => a.y - b.y)
+    .map(({ y, label }) => {
+      const at = Math.max(12, Math.min(scale.py(y) + (isBeside ? 4 : -4), above - 14));
+      above = at;
+      return `<text class="label" ${place} y="${at}">${escapeText(label)}</text>`;
+    });
 }
 
-function seriesSvg(spec, one, style, scale) {
+// The number of a series' colour and dashes in page.css.
+function styleOf(spec, one) {
+  return spec.series.indexOf(one) % NUM_STYLES;
+}
+
+function seriesSvg(spec, one, scale) {
+  const style = styleOf(spec, one);
   const indices = spec.x.map((x, i) => i).filter((i) => isNumber(spec.x[i]) && isNumber(one.y[i]));
   const point = (i, y) => `${scale.px(spec.x[i]).toFixed(1)},${scale.py(y).toFixed(1)}`;
   const parts = [];
@@ -214,7 +271,9 @@ function seriesSvg(spec, one, style, scale) {
     parts.push(`<polygon class="band s${style}" points="${[...upper, ...lower].join(" ")}"/>`);
   }
   if (one.line !== false) {
-    parts.push(`<polyline class="series s${style}" points="${indices.map((i) => point(i, one.y[i])).join(" ")}"/>`);
+    parts.push(
+      `<polyline class="series s${style}" points="${indices.map((i) => point(i, one.y[i])).join(" ")}"/>`,
+    );
   }
   if (one.line === false || indices.length <= MANY_POINTS) {
     for (const i of indices) {
@@ -231,11 +290,15 @@ function legendHtml(spec, series, index) {
   const format = spec.format || (spec.isPercent ? percentText : numberText);
   const at = spec.xText ? spec.xText(index) : `at ${numberText(spec.x[index])} ${spec.xName}`;
   const items = series.map((one) => {
-    const style = spec.series.indexOf(one);
-    const symbol = one.line === false
-      ? `<circle class="dot s${style}${one.hollow && one.hollow(index) ? " hollow" : ""}" cx="13" cy="5" r="4"/>`
-      : `<line class="series s${style}" x1="0" x2="26" y1="5" y2="5"/>`;
-    const range = one.low && isNumber(one.low[index]) ? ` (${format(one.low[index])} to ${format(one.high[index])})` : "";
+    const style = styleOf(spec, one);
+    const symbol =
+      one.line === false
+        ? `<circle class="dot s${style}${one.hollow && one.hollow(index) ? " hollow" : ""}" cx="13" cy="5" r="4"/>`
+        : `<line class="series s${style}" x1="0" x2="26" y1="5" y2="5"/>`;
+    const range =
+      one.low && isNumber(one.low[index])
+        ? ` (${format(one.low[index])} to ${format(one.high[index])})`
+        : "";
     const more = one.more ? one.more(index) : "";
     return `<span><svg width="26" height="10" aria-hidden="true">${symbol}</svg>${escapeText(one.name)} <b>${format(one.y[index])}</b>${range}${more}</span>`;
   });

@@ -7,7 +7,6 @@ import numpy as np
 
 from alphago.errors import CheckpointError
 from alphago.files import CHECKPOINTS_FOLDER
-from alphago.network.evaluator import NetworkEvaluator
 from alphago.players.loading import FoundNetwork, find_network, load_network_player
 from alphago.types import Evaluator
 from scripts.report_page import facts
@@ -38,10 +37,10 @@ def collect_report(run: Path, *, num_games: int) -> Json:
     config, config_text = facts.read_config(run)
     game_text, game = facts.game_of(run, config)
     log = read_log(run)
-    found = _find_network(run)
+    found, evaluator = _load_network(run)
     files = record_files(run)
     ratings = read_ratings(run)
-    samples = sample_games(game, spread_records(game, files, num_games), _evaluator(run, found))
+    samples = sample_games(game, spread_records(game, files, num_games), evaluator)
     _add_minutes(samples, log)
     return {
         "name": run.resolve().name,
@@ -65,27 +64,23 @@ def collect_report(run: Path, *, num_games: int) -> Json:
     }
 
 
-def _find_network(run: Path) -> FoundNetwork | None:
-    """Returns the best network of a run; None before the first checkpoint, or with a warning."""
+def _load_network(run: Path) -> tuple[FoundNetwork | None, Evaluator | None]:
+    """Returns the best network of a run, and the same, exact, to be asked for its raw policy.
+
+    Both are None before the first checkpoint, and with a warning where it is broken.
+    """
     folder = run / CHECKPOINTS_FOLDER
     if not folder.is_dir() or not any(path.name.isdigit() for path in folder.iterdir()):
-        return None
+        return None, None
     try:
-        return find_network(run, step=None)
+        found = find_network(run, step=None)
+        player = load_network_player(
+            run, game=None, step=None, num_simulations=0, precision="fp32", name=str(run), seed=0
+        )
     except CheckpointError as error:
         _log.warning("%s; the report goes without the network", error)
-        return None
-
-
-def _evaluator(run: Path, found: FoundNetwork | None) -> Evaluator | None:
-    """Returns that network, exact, to ask it for its raw policy."""
-    if found is None:
-        return None
-    player = load_network_player(
-        run, game=None, step=None, num_simulations=0, precision="fp32", name=str(run), seed=0
-    )
-    assert isinstance(player.evaluator, NetworkEvaluator)
-    return player.evaluator
+        return None, None
+    return found, player.evaluator
 
 
 def _add_minutes(samples: list[Json], log: RunLog) -> None:

@@ -8,7 +8,9 @@ const NETWORK = 0;
 
 function gameTitle(game, index, games) {
   const place = index === games.length - 1 ? "newest" : index === 0 ? "first" : "";
-  const when = isNumber(game.minutes) ? `after ${numberText(game.minutes)} min` : "after the last iteration";
+  const when = isNumber(game.minutes)
+    ? `after ${numberText(game.minutes)} min`
+    : "after the last iteration";
   const name = `Game ${(game.number + 1).toLocaleString("en")}`;
   return `${name}, ${when}${place && games.length > 1 ? ` (${place})` : ""}`;
 }
@@ -53,20 +55,25 @@ function valuesText(board, game, p) {
   if (p === game.plies.length) return "The game is over.";
   const ply = game.plies[p];
   const describe = (name, value) =>
-    isNumber(value) ? `${name} ${signedText(value)} (${percentText((1 + value) / 2, 0)})` : `${name}: none`;
+    isNumber(value)
+      ? `${name} ${signedText(value)} (${percentText((1 + value) / 2, 0)})`
+      : `${name}: none`;
   return `Value for ${board.players[0]}, and its expected score: ${describe("search", ply.search_value)}, ${describe("network", ply.network_value)}.`;
 }
 
 // Why a position has no shares of the search.
 function searchNote(game, p) {
   if (p < game.num_random) return "A random opening move: nothing was searched.";
-  return game.plies[p].search ? "" : "A quick search: its shares are not learnt from, and not kept.";
+  return game.plies[p].search
+    ? ""
+    : "A quick search: its shares are not learnt from, and not kept.";
 }
 
 function movesTable(board, game, p) {
   if (p === game.plies.length) return "";
   const ply = game.plies[p];
-  const share = (shares, action) => ((shares || []).find(([other]) => other === action) || [action, null])[1];
+  const share = (shares, action) =>
+    ((shares || []).find(([other]) => other === action) || [action, null])[1];
   const order = [...(ply.search || []), ...(ply.network || [])].map(([action]) => action);
   const listed = [...new Set(order)].slice(0, MOVES_LISTED);
   if (!listed.includes(ply.action)) listed.splice(MOVES_LISTED - 1, 1, ply.action);
@@ -114,7 +121,10 @@ function hintsOf(ply, overlay) {
 
 function bothOf(ply, overlay) {
   if (overlay === "none") return null;
-  const all = [{ style: NETWORK, shares: ply.network }, { style: SEARCH, shares: ply.search }];
+  const all = [
+    { style: NETWORK, shares: ply.network },
+    { style: SEARCH, shares: ply.search },
+  ];
   return all.filter((one) => one.shares);
 }
 
@@ -179,8 +189,14 @@ function startViewer(board, games) {
     if (event.target.name === "overlay" || event.altKey || event.ctrlKey || event.metaKey) return;
     const { p, game } = state;
     const places = {
-      ArrowRight: p + 1, ArrowUp: p + 1, ArrowLeft: p - 1, ArrowDown: p - 1,
-      PageDown: p + FAR, PageUp: p - FAR, Home: 0, End: game.plies.length,
+      ArrowRight: p + 1,
+      ArrowUp: p + 1,
+      ArrowLeft: p - 1,
+      ArrowDown: p - 1,
+      PageDown: p + FAR,
+      PageUp: p - FAR,
+      Home: 0,
+      End: game.plies.length,
     };
     if (!(event.key in places)) return;
     event.preventDefault();

@@ -9,7 +9,7 @@ from scripts.report_page.run_log import Json
 
 _FOLDER = Path(__file__).parent
 _STYLE = "page.css"
-_SCRIPTS = ("charts.js", "board.js", "games.js", "page.js")  # in this order
+_SCRIPTS = ("charts.js", "board.js", "games.js", "curves.js", "page.js")  # in this order
 
 
 def render_page(report: Json) -> str:

@@ -93,7 +93,8 @@ def _sort(events: list[Json], *, num_unreadable: int) -> RunLog:
     for event in events:
         if event["event"] == "sitting":
             sittings.append(event)
-            iterations = [row for row in iterations if row["step"] <= event.get("step", 0)]
+            begun_at = _number(event.get("step")) or 0
+            iterations = [row for row in iterations if row["step"] <= begun_at]
         elif event["event"] == "baseline":
             baseline = event
         elif event["event"] == "iteration" and isinstance(event.get("step"), int):

@@ -19,3 +19,23 @@ def make_report(run: Path, *words: str) -> Path:
     """Writes the report of a run by the command line; returns its file."""
     assert main(["report", str(run), *words]) == 0
     return run / "report.html"
+
+
+def ratings_of(*checkpoints: tuple[int, float]) -> dict[str, object]:
+    """Returns ratings of (step, Elo) as `alphago rate` writes them, and an alarm."""
+    anchor = {"player": "random", "kind": "anchor", "elo": 0.0, "low": 0.0, "high": 0.0}
+    rated = [
+        {
+            "player": f"step {step}",
+            "kind": "checkpoint",
+            "step": step,
+            "games": 10 * step,
+            "minutes": step / 10,
+            "elo": elo,
+            "low": elo - 50,
+            "high": elo + 50,
+            "num_games": 40,
+        }
+        for step, elo in checkpoints
+    ]
+    return {"game": "tic_tac_toe", "ratings": [anchor, *rated], "alarm": "Strength has fallen."}

@@ -20,7 +20,7 @@ from scripts.report_page.recorded_games import record_files, spread_records
 from scripts.report_page.run_log import MAX_ROWS, curves_of, read_log
 from scripts.report_page.sample_games import board_of
 from selfplay.records import GameRecord
-from tests.scripts.report_runs import make_report, make_run
+from tests.scripts.report_runs import make_report, make_run, ratings_of
 from tests.train.tiny import log_lines, stored_records
 
 NUM_GAMES = 3
@@ -139,23 +139,6 @@ def test_gate_counts_every_candidate(copied: Path) -> None:
     assert (gate["num_candidates"], gate["num_promoted"]) == (2, 1)
     assert gate["last"] == {"step": 3, "score": 0.25, "promoted": False}
     assert gate["threshold"] == 0.55
-
-
-def ratings_of(*checkpoints: tuple[int, float]) -> dict[str, object]:
-    anchor = {"player": "random", "kind": "anchor", "elo": 0.0, "low": 0.0, "high": 0.0}
-    rated = [
-        {
-            "player": f"step {step}",
-            "kind": "checkpoint",
-            "step": step,
-            "elo": elo,
-            "low": elo - 50,
-            "high": elo + 50,
-            "num_games": 40,
-        }
-        for step, elo in checkpoints
-    ]
-    return {"game": "tic_tac_toe", "ratings": [anchor, *rated], "alarm": "Strength has fallen."}
 
 
 def test_ratings_are_shown_and_the_last_checkpoint_counts(copied: Path) -> None:

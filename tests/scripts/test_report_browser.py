@@ -1,12 +1,14 @@
 """The page of a run in a real browser, without a network: no error, keys, no overflow."""
 
+import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.scripts.chromium import PROGRAMS, Chromium, find_chromium
-from tests.scripts.report_runs import GAMES, make_report, make_run
+from tests.scripts.report_runs import GAMES, make_report, make_run, ratings_of
 
 pytestmark = pytest.mark.skipif(
     find_chromium() is None, reason=f"none of {', '.join(PROGRAMS)} is installed"
@@ -138,3 +140,29 @@ def test_page_has_headings_and_names_for_everything_that_is_used(
         " || (one.labels && one.labels.length))).length"
     )
     assert browser.evaluate(nameless) == 0
+
+
+def test_page_of_a_run_that_has_just_begun(browser: Chromium, page: Path, tmp_path: Path) -> None:
+    run = tmp_path / "young"
+    run.mkdir()
+    shutil.copy(page.parent / "config.yaml", run)
+    browser.open(make_report(run), width=390)
+    assert browser.evaluate("document.getElementById('viewer').hidden")
+    assert "has just begun" in browser.evaluate("document.getElementById('notices').textContent")
+    assert browser.evaluate(OVERFLOW) <= 0
+
+
+def test_page_of_a_run_with_ratings(browser: Chromium, page: Path, tmp_path: Path) -> None:
+    run = tmp_path / "rated"
+    shutil.copytree(page.parent, run)
+    (run / "ratings").mkdir()
+    ratings = ratings_of((10, 100.0), (20, 250.0))
+    (run / "ratings" / "ratings.json").write_text(json.dumps(ratings), encoding="utf-8")
+    browser.open(make_report(run), width=1440)
+    assert "250" in browser.evaluate("document.getElementById('facts').textContent")
+    assert "Strength has fallen." in browser.evaluate(
+        "document.getElementById('notices').textContent"
+    )
+    elo = "document.querySelector('#strength-charts figure').textContent"
+    for text in ("random", "250 (200 to 300) in 40 games"):
+        assert text in browser.evaluate(elo)
