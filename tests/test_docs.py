@@ -30,7 +30,7 @@ PACKAGES = sorted(
     for path in (ROOT / name).rglob("__init__.py")
 )
 TAG = re.compile(r"[a-z]+/[a-z0-9_]+")
-PLAYER_KEYS = {"precision", "simulations", "step"}  # of the folder of a run or a checkpoint
+PLAYER_KEYS = {"precision", "seconds", "simulations", "step"}  # of a run or a checkpoint
 
 
 def name_of(path: Path) -> str:
@@ -160,7 +160,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr("scripts.export.find_subject", find_subject)
     monkeypatch.setattr("scripts.match.choose_game", choose_game)
-    for command in ("play", "suite"):
+    for command in ("analyze", "play", "suite"):
         monkeypatch.setattr(f"scripts.{command}.make_players", make_players)
     # `resume` first: it takes `prepare` from `train` when it is imported, maybe here.
     for command in ("resume", "train"):

@@ -11,6 +11,7 @@ from alphago.network import NetworkConfig, make_network, save_weights, weights_o
 from alphago.network.network import HEADS
 from alphago.players import game_of_player, make_player
 from alphago.players.loading import check_plays
+from alphago.players.network_player import most_simulations
 from train.checkpoint import Checkpoint, save_checkpoint, write_best
 
 GAME = make_game("tic_tac_toe")
@@ -126,6 +127,15 @@ def test_a_checkpoint_plays_its_own_network(run, options, action):
 def test_the_number_of_simulations_is_the_runs_unless_given(run):
     assert make_player(str(run)).num_simulations == 12
     assert make_player(f"{run}:simulations=7").num_simulations == 7
+
+
+def test_time_alone_limits_simulations_by_memory_and_both_may_be_given(run):
+    timed = make_player(f"{run}:seconds=0.5")
+    assert (timed.seconds, timed.num_simulations) == (0.5, most_simulations(GAME))
+    both = make_player(f"{run}:seconds=2,simulations=7")
+    assert (both.seconds, both.num_simulations) == (2.0, 7)
+    assert both.name.endswith(":seconds=2,simulations=7")
+    assert make_player(str(run)).seconds is None
 
 
 def test_the_game_is_told_by_the_run(run):

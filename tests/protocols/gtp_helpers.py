@@ -153,7 +153,10 @@ class RemadeEvaluator:
 
 
 def network(
-    num_simulations: int = 20, *, evaluator: Callable[[Game], Evaluator] | None = None
+    num_simulations: int = 20,
+    *,
+    evaluator: Callable[[Game], Evaluator] | None = None,
+    seconds: float | None = None,
 ) -> Callable[[Game], Player]:
     """Returns what makes a network player without a network."""
 
@@ -165,6 +168,7 @@ def network(
             num_simulations=num_simulations,
             name="network",
             seed=1,
+            seconds=seconds,
         )
 
     return make

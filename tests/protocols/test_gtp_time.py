@@ -11,6 +11,7 @@ from alphago.protocols.gtp_time import (
     TimeSystem,
     simple_settings,
 )
+from alphago.protocols.tree_thinker import TreeThinker
 from tests.protocols.gtp_helpers import FakeClock, Gtp, network
 
 BLACK, WHITE = 0, 1
@@ -199,3 +200,30 @@ def test_stones_told_in_a_main_time_are_no_period(settings: str) -> None:
         gtp(f"time_left b 100 {stones}")
         seconds.append(gtp.session.time.allotment(BLACK, num_points=81, num_moves=0))
     assert seconds[0] == seconds[1] < 5
+
+
+def num_visits(gtp: Gtp) -> int:
+    thinker = gtp.session.thinkers.of(gtp.session.board.game)
+    assert isinstance(thinker, TreeThinker)
+    return thinker.num_visits
+
+
+def test_a_network_with_a_limit_of_time_of_its_own_keeps_to_it() -> None:
+    """A tenth of a second goes by with each look at the clock."""
+    gtp = Gtp(network(100_000, seconds=2.0), size=(5, 5), clock_step=0.1)
+    gtp("reg_genmove b")
+    assert 10 <= num_visits(gtp) <= 25
+    few = Gtp(network(6, seconds=2.0), size=(5, 5), clock_step=0.1)
+    few("reg_genmove b")
+    assert num_visits(few) == 7  # its simulations are spent first; the root is a visit too
+
+
+def test_a_clock_and_the_engines_option_shorten_that_time() -> None:
+    make = network(100_000, seconds=2.0)
+    option = Gtp(make, size=(5, 5), clock_step=0.1, seconds=0.5)
+    option("reg_genmove b")
+    assert num_visits(option) <= 8
+    clock = Gtp(make, size=(5, 5), clock_step=0.1)
+    clock("time_settings 8 0 0")
+    clock("reg_genmove b")
+    assert num_visits(clock) <= 8

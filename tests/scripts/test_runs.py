@@ -275,6 +275,22 @@ def test_player_of_another_game_is_refused_by_both_names(
     assert "connect_four" in err
 
 
+def test_analysis_of_a_run_counts_simulations_and_may_be_timed(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [f"{finished}:simulations=30", "moves=4 0", "top=2"]
+    assert main(["analyze", *words]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.splitlines()[-1].endswith(" s, 30 simulations")
+    assert main(["analyze", f"{finished}:simulations=30,seconds=100", *words[1:], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["num_visits"], told["moves"]) == (30, "4 0")
+    assert main(["analyze", f"{finished}:simulations=0", "--json"]) == 0
+    raw = json.loads(capsys.readouterr().out)
+    assert (raw["num_visits"], raw["is_converged"]) == (0, None)
+
+
 def test_suite_of_a_run_shows_search_and_raw_policy(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
