@@ -25,9 +25,11 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
 
 _MAX_STEPS = 300  # of a climb, about 5 are taken; also of the search for an end
-_GAIN_TOLERANCE = 1e-12  # of a log-posterior, relative: the last step is taken in full
+_GAIN_TOLERANCE = 1e-12  # per game; the last step is taken in full and leaves far less
 _END_TOLERANCE = 1e-6  # logits
 _LONGEST_REACH = 4.0  # of a step to an end, in 1.96 standard errors
+_OFF_A_SADDLE = 0.01  # logits
+_LEAST_SHARE = 0.2  # of the gain in view: else a climb could zigzag over a ridge for ever
 _LONGEST_STEP = 5.0  # logits: farther away the function is no parabola any more
 
 
@@ -134,27 +136,39 @@ def _climb(posterior: Posterior, start: Floats, *, moving: Indices) -> Floats:
         moving: the indices of those that may move; the others stay as in `start`.
     """
     point, value = start, _log_posterior(posterior, start)
+    tolerance = _GAIN_TOLERANCE * (1 + posterior.counts.sum())
     for _ in range(_MAX_STEPS):
         gradient, information = _derivatives(posterior, point)
         step = np.zeros(len(point))
         step[moving] = _uphill(gradient[moving], information[np.ix_(moving, moving)])
-        gain = float(gradient @ step) / 2  # of the full step, were the function a parabola
-        if gain < _GAIN_TOLERANCE * (1 + abs(value)):
+        gain = float(gradient @ step - step @ information @ step / 2)  # were it a parabola
+        if gain < tolerance:
             return point + step
-        step *= min(1, _LONGEST_STEP / np.abs(step).max())
-        while (next_value := _log_posterior(posterior, point + step)) < value:
-            step /= 2
-        point, value = point + step, next_value
+        length = min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
+        while (rise := _log_posterior(posterior, point + length * step) - value) < (
+            _LEAST_SHARE * length * gain
+        ):
+            length /= 2
+        point, value = point + length * step, value + rise
     raise AssertionError("a climb reaches the top")
 
 
 def _uphill(gradient: Floats, information: Floats) -> Floats:
-    """Returns Newton's step, or one that leads uphill where the function is not concave."""
-    step: Floats = np.linalg.solve(information, gradient)
-    if gradient @ step < 0:
+    """Returns Newton's step; where the function is not concave, one that leads uphill all the same.
+
+    Both parts are concave in the ratings, but not in ratings and draw level together: in a pool in
+    which equals nearly always draw and others never do, a climb may come past a saddle.
+    """
+    try:
+        np.linalg.cholesky(information)  # refuses what is not positive definite
+        return np.asarray(np.linalg.solve(information, gradient), dtype=np.float64)
+    except np.linalg.LinAlgError:
         curvatures, axes = np.linalg.eigh(information)
-        step = axes @ ((axes.T @ gradient) / np.abs(curvatures))
-    return step
+    slopes = axes.T @ gradient
+    steps = slopes / np.abs(curvatures)
+    is_convex = curvatures < 0
+    steps[is_convex] += np.copysign(_OFF_A_SADDLE, slopes[is_convex])
+    return np.asarray(axes @ steps, dtype=np.float64)
 
 
 def _log_posterior(posterior: Posterior, point: Floats) -> float:
@@ -225,7 +239,7 @@ def _outcomes_with_draws(differences: Floats, *, level: float) -> _Outcomes:
     r = np.sqrt(c**2 * t**2 + c * u)
     draw = c * u / (c + r)
     win = (1 - draw + t) / 2
-    log_draw = math.log(4 * c) - differences - 2 * np.log1p(odds) - np.log(c + r)
+    log_win, log_draw = np.log(win), np.log(draw)
     # Derivatives of log P(draw); of r there are c (c - 1) t u / (2 r) and c (2 c t^2 + u) / r.
     d, g = -t * (c + r) / (2 * r), draw / r
     dd = -u / 4 * (1 + c**2 / r**3)
@@ -238,7 +252,7 @@ def _outcomes_with_draws(differences: Floats, *, level: float) -> _Outcomes:
     win_dg = -per_win * (dg + d * g) - win_d * win_g
     win_gg = -per_win * (gg + g**2) - win_g**2
     return _Outcomes(
-        logs=np.stack([np.log(win), log_draw, 2 * log_draw - math.log(4 * c) - np.log(win)]),
+        logs=np.stack([log_win, log_draw, 2 * log_draw - math.log(4 * c) - log_win]),
         d=np.stack([win_d, d, 2 * d - win_d]),
         g=np.stack([win_g, g, 2 * g - 2 - win_g]),
         dd=np.stack([win_dd, dd, 2 * dd - win_dd]),
