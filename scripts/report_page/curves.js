@@ -111,6 +111,20 @@ function showElo() {
   );
 }
 
+function showRatings() {
+  if (!report.ratings) return;
+  const rows = report.ratings.ratings.map((one) => [
+    escapeText(one.player),
+    numberText(one.elo),
+    one.is_fixed ? "fixed" : `${numberText(one.low)} to ${numberText(one.high)}`,
+    countText(one.num_games),
+    percentText(one.score),
+  ]);
+  const heads = ["Player", "Elo", "95 % interval", "Games", "Score"];
+  byId("ratings-table").innerHTML =
+    `<details><summary>All ratings as a table</summary>${tableHtml("Ratings", heads, rows)}</details>`;
+}
+
 function showGate() {
   const { gate } = report;
   const promoted = curve("", "gate/promoted").y;

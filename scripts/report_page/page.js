@@ -183,6 +183,7 @@ showHeader();
 showFacts();
 showLearning();
 showElo();
+showRatings();
 showSuite();
 showGate();
 showPlay();

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from alphago.errors import CheckpointError
 from alphago.files import reason
+from eval.rating_store import RATINGS_FILE
+from scripts.rate import RATINGS_FOLDER
 from scripts.report_page.run_log import Json, RunLog
 
-RATINGS_FILE = Path("ratings") / "ratings.json"
 _SUITE = "suite/"
 _SUITE_MINUTES = "suite/minutes"  # when it was run; no score
 _PLAYER_NUMBERS = ("elo", "low", "high")  # that every rated player has
@@ -20,7 +21,7 @@ def read_ratings(run: Path) -> Json | None:
     Raises:
         CheckpointError: if the file cannot be read or holds something else.
     """
-    path = run / RATINGS_FILE
+    path = run / RATINGS_FOLDER / RATINGS_FILE
     try:
         ratings = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -23,7 +23,16 @@ def make_report(run: Path, *words: str) -> Path:
 
 def ratings_of(*checkpoints: tuple[int, float]) -> dict[str, object]:
     """Returns ratings of (step, Elo) as `alphago rate` writes them, and an alarm."""
-    anchor = {"player": "random", "kind": "anchor", "elo": 0.0, "low": 0.0, "high": 0.0}
+    anchor = {
+        "player": "random",
+        "kind": "anchor",
+        "is_fixed": True,
+        "elo": 0.0,
+        "low": 0.0,
+        "high": 0.0,
+        "num_games": 80,
+        "score": 0.25,
+    }
     rated = [
         {
             "player": f"step {step}",

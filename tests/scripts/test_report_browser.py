@@ -166,3 +166,4 @@ def test_page_of_a_run_with_ratings(browser: Chromium, page: Path, tmp_path: Pat
     elo = "document.querySelector('#strength-charts figure').textContent"
     for text in ("random", "250 (200 to 300) in 40 games"):
         assert text in browser.evaluate(elo)
+    assert browser.evaluate("document.querySelectorAll('#ratings-table tbody tr').length") == 3
