@@ -15,7 +15,9 @@ from alphago.types import States
 
 _MAX_LISTED_MOVES = 12  # a longer list would hide the board
 
-HINT_LEGEND = "visits = share of the search, value from your view, prior = before the search"
+HINT_LEGEND = (
+    "visits = share of the search, value or win rate from your view, prior = before the search"
+)
 
 
 class HumanQuit(Exception):

@@ -6,6 +6,7 @@ import pytest
 from alphago.games import make_game
 from alphago.games.notation import parse_moves, replay
 from alphago.players import HumanPlayer, HumanQuit, MoveAdvice, UndoRequested
+from alphago.players.human import HINT_LEGEND
 
 GAME = make_game("connect_four")
 
@@ -67,8 +68,7 @@ def test_hint_shows_the_advisors_moves():
     assert ["4", "75.0%", "+0.50", "40.0%"] in lines
     assert ["1", "0.0%", "-", "10.0%"] in lines
     heading = lines.index(["move", "visits", "value", "prior"])
-    legend = "visits = share of the search, value from your view, prior = before the search"
-    assert screen.splitlines()[heading - 1].endswith(legend)
+    assert screen.splitlines()[heading - 1].endswith(HINT_LEGEND)
 
 
 def test_hint_without_an_advisor_says_so():
