@@ -1,60 +1,92 @@
-"""`alphago suite`: how often does a player choose one of the best moves of a file of positions?"""
+"""`alphago suite`: how often does a player choose one of the right moves of a file of positions?"""
 
+import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import configs
-from scripts.arguments import Parser, parse_words, seed_from
+from scripts.arguments import CommandLineError, Parser, parse_words, seed_from
 from scripts.players import PLAYER_HELP, make_players, refuse_people
+from scripts.progress_bar import progress_bar
+from scripts.tables import format_table
 
 if TYPE_CHECKING:
-    from eval.suites import Accuracy
+    from alphago.games import Game
+    from eval.suites import Accuracy, Answers, Suite, SuiteResult
 
 KEYS = ("game", "seed")
+_MOST_MOVES = 8  # right moves of a position in a table; where few are wrong there are many
+
+
+class Failure(NamedTuple):
+    """A position in which a player chose a wrong move."""
+
+    id: str
+    kind: str | None
+    chosen: str
+    best: list[str]
 
 
 def main(argv: Sequence[str]) -> None:
-    """Runs the suite and prints the shares."""
+    """Runs the suite and prints the shares; without words, prints which suites there are."""
     parser = Parser(
         "suite",
         description=(
-            "Measure a player on a JSON file of positions, or on a suite of the project\n"
-            f"({', '.join(shipped_suites())}): the share of decisive positions in which it\n"
-            "chooses one of the best moves, with a 95 % interval, by raw policy and by search."
+            "Measure a player on a JSON file of positions, or a suite of the project: the share\n"
+            "of decisive positions in which it chooses a right move, with a 95 % interval, by raw\n"
+            "policy and by search. Without words, list the suites."
         ),
         examples=(
             "alphago suite runs/first:simulations=200 connect_four",
-            "alphago suite alphabeta:depth=4 positions.json game=connect_four --json",
+            "alphago suite runs/first connect_four --checkpoints",
+            "alphago suite uct:playouts=10000 go_9x9 --failures",
         ),
-        usage="PLAYER FILE [game=GAME] [seed=N] [--json]",
+        usage="[PLAYER FILE] [game=GAME] [seed=N] [--failures] [--checkpoints] [--json]",
         keys=lambda: KEYS,
     )
-    parser.add_argument("player", metavar="PLAYER", help=PLAYER_HELP)
-    parser.add_argument("file", metavar="FILE", help="a JSON file or the name of a suite")
+    parser.add_argument("player", metavar="PLAYER", nargs="?", help=PLAYER_HELP)
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a JSON file or name of a suite")
     parser.add_argument("words", nargs="*", default=[], metavar="key=value", help="game, seed")
+    parser.add_argument("--failures", action="store_true", help="list the positions it fails in")
+    parser.add_argument("--checkpoints", action="store_true", help="a row for each of a run")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse(argv)
+    if arguments.player is None:
+        print(_list_suites())
+        return
+    if arguments.file is None:
+        names = ", ".join(shipped_suites())
+        raise CommandLineError(f"FILE: got none, allowed: a JSON file of positions or {names}")
     values = parse_words(arguments.words, allowed=KEYS)
     seed = seed_from(values)
     refuse_people([arguments.player])
-    from eval.suites import game_of_suite, load_suite, run_suite, suite_summary
+    if arguments.checkpoints:
+        print(_curve(arguments, game_name=values.get("game"), seed=seed))
+        return
+    game, suite, answers = _measure(
+        arguments.player, arguments.file, game_name=values.get("game"), seed=seed
+    )
+    if arguments.json:
+        print(_json(game, suite, answers))
+    else:
+        print(_report(game, suite, answers, failures=arguments.failures))
+
+
+def _measure(
+    player: str, file: str, *, game_name: str | None, seed: int
+) -> "tuple[Game, Suite, Answers]":
+    """Lets a player, given as text, choose in every position of a suite, with a progress bar."""
+    from eval.suites import ask_player, game_of_suite, load_suite
 
     game, players = make_players(
-        [arguments.player],
-        game_name=values.get("game"),
-        seed=seed,
-        other_name=game_of_suite(arguments.file),
+        [player], game_name=game_name, seed=seed, other_name=game_of_suite(file)
     )
-    result = run_suite(players[0], load_suite(game, arguments.file))
-    if arguments.json:
-        print(json.dumps({"game": game.spec.name, **suite_summary(result)}))
-        return
-    print(f"{result.suite}: {result.player}")
-    if result.raw_policy is not None:
-        print(f"  raw policy    {_describe(result.raw_policy)}")
-    print(f"  moves played  {_describe(result.choice)}")
+    suite = load_suite(game, file)
+    with progress_bar("positions") as show:
+        answers = ask_player(players[0], suite, lambda done, total: show(done, total, ""))
+    return game, suite, answers
 
 
 def shipped_suites() -> list[str]:
@@ -63,9 +95,127 @@ def shipped_suites() -> list[str]:
     return sorted(path.stem for path in folder.glob("*.json"))
 
 
-def _describe(accuracy: "Accuracy") -> str:
-    low, high = accuracy.interval
-    return (
-        f"{accuracy.share:.1%} ({accuracy.num_correct} of {accuracy.num_positions}),"
-        f" 95 % interval {low:.1%} to {high:.1%}"
+def _describe(accuracy: "Accuracy | None") -> str:
+    """Returns a share in words, "-" for none."""
+    if accuracy is None:
+        return "-"
+    return f"{accuracy.share:.1%} ({accuracy.num_correct} of {accuracy.num_positions})"
+
+
+def _curve(arguments: argparse.Namespace, *, game_name: str | None, seed: int) -> str:
+    """Returns the shares of each checkpoint of a run, oldest first, as a table or JSON."""
+    from eval.suites import score_answers, suite_summary
+
+    results = []
+    for step, player in _checkpoint_players(arguments.player):
+        _, suite, answers = _measure(player, arguments.file, game_name=game_name, seed=seed)
+        results.append((step, score_answers(suite, answers)))
+    if arguments.json:
+        return json.dumps([{"step": step, **suite_summary(result)} for step, result in results])
+    rows = [("step", "raw policy", "moves played")]
+    rows += [(str(step), _describe(one.raw_policy), _describe(one.choice)) for step, one in results]
+    return format_table(rows)
+
+
+def _checkpoint_players(text: str) -> list[tuple[int, str]]:
+    """Returns step and text of the player of each checkpoint of a run, oldest first.
+
+    Raises:
+        CommandLineError: if the text names no run, or one checkpoint of it.
+    """
+    from alphago.players.text import split_text
+    from train.checkpoint import checkpoint_folders
+
+    folder, options = split_text(text)
+    steps = checkpoint_folders(Path(folder)) if Path(folder).is_dir() else {}
+    if not steps or "step" in options:
+        raise CommandLineError(f"--checkpoints: got {text}, allowed: a run, without step=...")
+    words = [f"{key}={value}" for key, value in options.items()]
+    return [(step, f"{folder}:{','.join([*words, f'step={step}'])}") for step in sorted(steps)]
+
+
+def _list_suites() -> str:
+    """Returns the suites that come with the project as a table."""
+    from eval.suite_files import open_suite
+
+    rows = [("suite", "game", "positions", "kinds")]
+    for name in shipped_suites():
+        file = open_suite(name)
+        entries = [entry for entry in file.entries if isinstance(entry, dict)]
+        kinds = sorted({entry["kind"] for entry in entries if "kind" in entry})
+        rows.append((name, file.game or "any", str(len(entries)), ", ".join(kinds)))
+    return format_table(rows)
+
+
+def _report(game: "Game", suite: "Suite", answers: "Answers", *, failures: bool) -> str:
+    """Returns what a player made of a suite as text."""
+    from eval.suites import score_answers, score_kinds
+
+    result = score_answers(suite, answers)
+    parts = [f"{result.suite}: {result.player}"]
+    for what, accuracy in (("raw policy", result.raw_policy), ("moves played", result.choice)):
+        if accuracy is not None:
+            low, high = accuracy.interval
+            interval = f"95 % interval {low:.1%} to {high:.1%}"
+            parts.append(f"  {what:<12}  {_describe(accuracy)}, {interval}")
+    kinds = score_kinds(suite, answers)
+    if kinds:
+        parts.append(_kind_table(kinds))
+    if failures:
+        parts.append(_failure_table(game, suite, answers))
+    return "\n".join(parts)
+
+
+def _kind_table(kinds: "dict[str, SuiteResult]") -> str:
+    """Returns the shares of each kind of position, a row each."""
+    rows = [("kind", "moves played", "raw policy")]
+    rows += [
+        (kind, _describe(one.choice), _describe(one.raw_policy)) for kind, one in kinds.items()
+    ]
+    if all(one.raw_policy is None for one in kinds.values()):
+        rows = [row[:2] for row in rows]
+    return format_table(rows)
+
+
+def _failure_table(game: "Game", suite: "Suite", answers: "Answers") -> str:
+    """Returns the positions in which the move played is wrong, a row each."""
+    failures = _failures(game, suite, answers)
+    if not failures:
+        return "no failures"
+    rows = [("failed", "kind", "played", "right")]
+    for one in failures:
+        best = one.best[:_MOST_MOVES]
+        more = [f"and {len(one.best) - len(best)} more"] if len(one.best) > len(best) else []
+        rows.append((one.id, one.kind or "-", one.chosen, " ".join([*best, *more])))
+    return format_table(rows)
+
+
+def _json(game: "Game", suite: "Suite", answers: "Answers") -> str:
+    """Returns what a player made of a suite as JSON, its failures too."""
+    from eval.suites import score_answers, score_kinds, suite_summary
+
+    kinds = score_kinds(suite, answers)
+    return json.dumps(
+        {
+            "game": game.spec.name,
+            **suite_summary(score_answers(suite, answers)),
+            "kinds": {kind: suite_summary(result) for kind, result in kinds.items()},
+            "failures": [failure._asdict() for failure in _failures(game, suite, answers)],
+        }
     )
+
+
+def _failures(game: "Game", suite: "Suite", answers: "Answers") -> list[Failure]:
+    """Returns the positions in which the move played is wrong."""
+    from eval.suites import are_right
+
+    is_right = are_right(suite, answers.chosen)
+    return [
+        Failure(
+            id=suite.labels[row],
+            kind=suite.kinds[row],
+            chosen=game.action_to_text(int(answers.chosen[row])),
+            best=[game.action_to_text(int(a)) for a in suite.right_actions[row].nonzero()[0]],
+        )
+        for row in (~is_right).nonzero()[0]
+    ]
