@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from alphago.games import Game, make_game
+from alphago.games.heuristic import heuristic_of
 from alphago.games.notation import format_moves
 from alphago.games.random_play import random_game, random_legal_actions
 from alphago.types import States
@@ -82,6 +83,7 @@ def digest(game: Game, *, seed: int, num_games: int) -> str:
                 game.is_over(images),
                 game.returns(images),
                 game.observe(images),
+                heuristic_of(game).heuristic_values(images),
             ):
                 total.update(answer.tobytes())
         states = states[~game.is_over(states)]

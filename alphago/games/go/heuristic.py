@@ -33,7 +33,7 @@ POINT = 1000  # units
 FAR = 40  # the distance of what no stone reaches, and the largest one that counts
 # What a stone risks, by the liberties of its chain: two points times the chance that it is lost.
 # The player to move can save a chain in atari about every second time.
-RISKS = np.array([0, 1000, 200, 50], np.int64)
+RISKS = np.array([0, 1000, 200, 50, 0], np.int64)  # the last one for any more
 
 
 class HeuristicRoom(NamedTuple):
@@ -133,7 +133,7 @@ def count_empty_points(layout: Layout, player: int, room: HeuristicRoom) -> int:
     for cell in range(layout.num_cells):
         if room.board[cell] == EMPTY:
             own, opposing = room.distances[player, cell], room.distances[1 - player, cell]
-            balance += point_share(own, opposing)
+            balance += point_share(int(own), int(opposing))
     return balance
 
 

@@ -33,6 +33,7 @@ def game_hash(game: Go, *, seed: int, num_games: int) -> str:
             game.score(states),
             game.returns(states),
             game.pass_alive(states),
+            game.heuristic_values(states),
             game.apply_symmetry(states, game.spec.symmetries[-1]),
         ):
             digest.update(answer.tobytes())
