@@ -4,6 +4,7 @@ Pure decisions about names and numbers. Players are known by name here; a checkp
 `checkpoint_name` says.
 """
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
@@ -90,6 +91,7 @@ class Standings(NamedTuple):
     """What is known of a pool of players at the beginning of a round."""
 
     elo: Mapping[str, float]  # of anchors with a fixed rating, and of whoever has played
+    spans: Mapping[str, tuple[float, float]]  # their 95 % intervals
     draw_elo: float
     met: Mapping[str, Collection[str]]  # by player, whoever it has played a whole match against
     asked: Mapping[str, int]  # by player, the matches that it was the first player of
@@ -130,7 +132,9 @@ def choose_opponent(
     The information of a game is, up to a factor, p (1 - p) with the expected score p: most against
     an equal, next to none against one who always wins or always loses. Beside the anchors a
     checkpoint may meet the one before it and the strongest before it: near equals, once there are
-    no more anchors, and whom it has to be compared with when strength seems to fall.
+    no more anchors, and whom it has to be compared with when strength seems to fall. Left out is
+    who would be as good as certain to win or to lose wherever in its 95 % interval the checkpoint
+    was: one that has won all its games may be much weaker than its rating says.
 
     Args:
         checkpoint: who needs a match.
@@ -148,15 +152,18 @@ def choose_opponent(
     def score_against(opponent: str) -> float:
         return expected_score(elo[checkpoint] - elo[opponent], standings.draw_elo)
 
+    def may_go_either_way(opponent: str) -> bool:
+        lowest, highest = standings.spans.get(checkpoint, (-math.inf, math.inf))
+        nearest = min(max(elo[opponent], lowest), highest)
+        likely_low, likely_high = LIKELY_SCORES
+        score = expected_score(nearest - elo[opponent], standings.draw_elo)
+        return likely_low <= score <= likely_high
+
     candidates = [anchor for anchor in anchors if anchor not in met]
     if len(anchors) - len(candidates) >= min(LEAST_ANCHORS, len(anchors)):
         others = {earlier[-1], max(earlier, key=elo.__getitem__)} if earlier else set()
-        low, high = LIKELY_SCORES
-        candidates = [
-            opponent
-            for opponent in (*candidates, *sorted(others - set(met)))
-            if low <= score_against(opponent) <= high
-        ]
+        candidates += sorted(others - set(met))
+        candidates = [opponent for opponent in candidates if may_go_either_way(opponent)]
     # Of equals the first: max keeps the order.
     return max(candidates, key=lambda opponent: _information(score_against(opponent)), default=None)
 

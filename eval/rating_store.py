@@ -108,7 +108,7 @@ class RatingStore:
             LadderError: if they were played with something else, or the file cannot be written.
         """
         stored = self.settings()
-        if stored is None:
+        if stored is None or not self.parts:
             self._write(SETTINGS_FILE, asdict(settings))
         elif stored != settings:
             raise LadderError(f"{self.folder}: {_what_differs(stored, settings)}")

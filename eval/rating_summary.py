@@ -64,8 +64,14 @@ def standings(summary: LadderSummary, parts: Sequence[PartResult]) -> Standings:
         met.setdefault(first, set()).add(second)
         met.setdefault(second, set()).add(first)
         asked[first] = asked.get(first, 0) + 1
-    elo = {rating.player: rating.elo for rating in summary.ratings.ratings}
-    return Standings(elo, summary.ratings.draw_elo, met, asked)
+    rated = summary.ratings.ratings
+    return Standings(
+        elo={rating.player: rating.elo for rating in rated},
+        spans={rating.player: (rating.low, rating.high) for rating in rated},
+        draw_elo=summary.ratings.draw_elo,
+        met=met,
+        asked=asked,
+    )
 
 
 def summary_json(summary: LadderSummary) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scripts.arguments import CommandLineError, Parser, parse_words, read_number
-from scripts.rating_report import describe_anchors, describe_ladder
+from scripts.rating_report import describe_anchors, describe_ladder, describe_newest
 from scripts.rating_setup import (
     NUM_GAMES,
     choose_ladder,
@@ -93,7 +93,7 @@ def rate_run(
             held_checkpoints(run, store.folder) as held,
         ):
             try:
-                _climb(run, rounds, held, choice=choice, watch=watch)
+                _climb(run, rounds, held, choice=choice, watch=watch, as_json=as_json)
             finally:
                 if store.parts:
                     _write_curves(run, rounds)
@@ -107,6 +107,7 @@ def _climb(
     *,
     choice: _Choice,
     watch: bool,
+    as_json: bool,
 ) -> None:
     """Rates the checkpoints there are; when watching, until the run has ended."""
     from scripts.rating_checkpoints import steps_of_run
@@ -124,6 +125,8 @@ def _climb(
         if not goes_on:
             return
         _write_curves(run, rounds)
+        if not as_json:
+            print(describe_newest(rounds.summary()), flush=True)
         while not gone and is_in_use(run) and steps_of_run(run)[0] == steps:
             time.sleep(_POLL_S)
 

@@ -33,6 +33,18 @@ def describe_ladder(summary: "LadderSummary", *, left_out: Sequence[str]) -> str
     return "\n".join([*lines, "", *remarks] if remarks else lines)
 
 
+def describe_newest(summary: "LadderSummary") -> str:
+    """Returns the rating of the newest checkpoint on one line, and the alarm, if there is one."""
+    from eval.ladder import describe_alarm
+
+    facts, rating = summary.rated[-1]
+    text = (
+        f"{rating.player} after {facts.minutes:.1f} minutes: {rating.elo:.0f} Elo,"
+        f" 95 % interval {rating.low:.0f} to {rating.high:.0f}"
+    )
+    return text if summary.alarm is None else f"{text}\nALARM: {describe_alarm(summary.alarm)}"
+
+
 def describe_anchors(summary: "LadderSummary") -> str:
     """Returns measured anchors as the lines of a ladder's file, weakest first."""
     from eval.elo import expected_score

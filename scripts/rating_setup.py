@@ -90,8 +90,9 @@ def choose_settings(
     from alphago.games import game_text
     from alphago.types import MAX_SIMULATIONS
     from eval.rating_store import RatingSettings
-    from scripts.players import choose_game
+    from scripts.players import choose_game, refuse_people
 
+    refuse_people(list(ladder.anchors))
     stored = store.settings()
     chosen = choose_game(list(ladder.anchors), game_name=None, other_name=ladder.game or game)
     if simulations is not None:

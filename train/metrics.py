@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,8 @@ from torch.utils.tensorboard.writer import SummaryWriter
 from train.run_folder import write_errors
 
 _BOARD_FOLDER = "tensorboard"
-_RATINGS_FOLDER = "ratings"  # in it, with curves that are written anew each time
+_RATINGS_FOLDER = "ratings"  # in it, for curves that are written anew each time
+_RECORD_FRAME = 8 + 4 + 4  # bytes of a TFRecord beside its data
 
 
 class MetricsWriter:
@@ -92,6 +92,21 @@ class MetricsWriter:
             self._writer.close()
 
 
+def _end_of_records(file: BinaryIO) -> int:
+    """Returns where the last whole record of an event file ends (TFRecord: length, CRC, data, CRC).
+
+    Whatever follows the part of one could not be read.
+    """
+    size, end = file.seek(0, os.SEEK_END), 0
+    while end + _RECORD_FRAME <= size:
+        file.seek(end)
+        length = int.from_bytes(file.read(8), "little")
+        if end + _RECORD_FRAME + length > size:
+            break
+        end += _RECORD_FRAME + length
+    return end
+
+
 def _end_last_line(file: BinaryIO) -> None:
     """Ends the line that a full disk or a power cut has broken off, so that the next is its own."""
     if file.tell() == 0:
@@ -132,10 +147,10 @@ _CURVES = (
 def write_rating_curves(run_dir: Path, rated: Sequence[RatedCheckpoint]) -> None:
     """Writes the curves of a run's ratings for TensorBoard, all of them anew.
 
-    New games change the ratings of old checkpoints too. So the curves have a folder of their own,
-    with one file that takes the place of the one before; it begins with what makes a TensorBoard
-    that is open forget the old curves. Where two checkpoints share a point of an axis (a minute),
-    the later is drawn.
+    New games change the ratings of old checkpoints too. So the curves have a file of their own, and
+    each writing begins with what makes TensorBoard forget all before it. The file is added to and
+    never replaced: a TensorBoard that is open would wait for ever at the end of a file that is
+    gone. Where two checkpoints share a point of an axis (a minute), the later is drawn.
 
     Args:
         run_dir: folder of the run.
@@ -144,21 +159,16 @@ def write_rating_curves(run_dir: Path, rated: Sequence[RatedCheckpoint]) -> None
     Raises:
         CheckpointError: if the file cannot be written.
     """
-    folder = run_dir / _BOARD_FOLDER / _RATINGS_FOLDER
-    with write_errors(folder), tempfile.TemporaryDirectory() as elsewhere:
+    path = run_dir / _BOARD_FOLDER / _RATINGS_FOLDER / "events.out.tfevents.0"
+    with write_errors(path), tempfile.TemporaryDirectory() as elsewhere:
         writer = SummaryWriter(elsewhere, purge_step=0)
         _draw_ratings(writer, rated)
         writer.close()
         (written,) = Path(elsewhere).iterdir()
-        folder.mkdir(parents=True, exist_ok=True)
-        old = sorted(folder.glob("events.*"))
-        # A TensorBoard that is open goes on to files with later names, never back.
-        number = int(old[-1].name.rpartition(".")[2]) + 1 if old else 0
-        new = folder / "new"  # a name that TensorBoard does not read
-        shutil.copyfile(written, new)
-        new.replace(folder / f"events.out.tfevents.{number:010d}")
-        for path in old:
-            path.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab+") as file:
+            file.truncate(_end_of_records(file))  # a killed process may have left a part of one
+            file.write(written.read_bytes())
 
 
 def _draw_ratings(writer: SummaryWriter, rated: Sequence[RatedCheckpoint]) -> None:

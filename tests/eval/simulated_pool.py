@@ -38,7 +38,7 @@ class SimulatedPool:
         win, loss = (
             1 / (1 + 10 ** ((self._draw_elo - sign * difference) / 400)) for sign in (1, -1)
         )
-        counts = self._rng.multinomial(self._num_games, [win, 1 - win - loss, loss])
+        counts = self._rng.multinomial(self._num_games, [win, max(0.0, 1 - win - loss), loss])
         self.results.append(PairResult(first, second, *counts.tolist()))
 
     def rate(self) -> RatingList:
@@ -54,8 +54,13 @@ class SimulatedPool:
             met.setdefault(result.first, set()).add(result.second)
             met.setdefault(result.second, set()).add(result.first)
             asked[result.first] = asked.get(result.first, 0) + 1
-        elo = {rating.player: rating.elo for rating in ratings.ratings}
-        return Standings(elo, ratings.draw_elo, met, asked)
+        return Standings(
+            elo={rating.player: rating.elo for rating in ratings.ratings},
+            spans={rating.player: (rating.low, rating.high) for rating in ratings.ratings},
+            draw_elo=ratings.draw_elo,
+            met=met,
+            asked=asked,
+        )
 
     def climb(self, checkpoints: Sequence[str]) -> RatingList:
         """Plays rounds until no match is left, and returns the ratings."""

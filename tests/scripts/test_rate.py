@@ -1,0 +1,299 @@
+"""`alphago rate`: a whole ladder on a tiny run, stopped, continued, extended and watched."""
+
+import itertools
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from eval.ladder_files import load_ladder
+from eval.matches import Tally
+from scripts.main import main
+from scripts.workers import MatchTask
+from tests.scripts.tiny_run import TINY
+from train.run_folder import locked
+
+LADDER = """
+game: tic_tac_toe
+opening_plies: 2
+anchors:
+  random: 0
+  uct:playouts=3: 100
+  uct:playouts=9: 200
+"""
+NUM_GAMES = 4
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of four checkpoints."""
+    folder = tmp_path_factory.mktemp("runs") / "tiny"
+    assert main(["train", *TINY, "games=24", f"run_dir={folder}"]) == 0
+    (folder / "ladder.yaml").write_text(LADDER)
+    return folder
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[MatchTask]:
+    """Puts workers in place that play nothing, and returns what they were asked to play."""
+    tasks: list[MatchTask] = []
+    use_workers(monkeypatch, tasks.append)
+    return tasks
+
+
+def use_workers(monkeypatch: pytest.MonkeyPatch, before: Callable[[MatchTask], object]) -> None:
+    """Makes workers whose matches all end evenly, and that call `before` each."""
+
+    class FakeWorkers:
+        num_workers = 1
+
+        def run(self, tasks: Iterable[MatchTask]) -> Iterator[tuple[int, SimpleNamespace]]:
+            for number, task in enumerate(tasks):
+                before(task)
+                half = task.part.num_games // 2
+                yield number, SimpleNamespace(total=Tally(half, 0, task.part.num_games - half))
+
+    @contextmanager
+    def workers(num_workers: int) -> Iterator[FakeWorkers]:
+        yield FakeWorkers()
+
+    monkeypatch.setattr("scripts.workers.workers", workers)
+
+
+def rate(run: Path, *words: str) -> int:
+    ladder = (
+        [] if any(word.startswith("ladder=") for word in words) else ["ladder=" + ladder_of(run)]
+    )
+    return main(["rate", str(run), f"games={NUM_GAMES}", "workers=1", *ladder, *words])
+
+
+def ladder_of(run: Path) -> str:
+    return str(run / "ladder.yaml")
+
+
+def results(run: Path) -> list[dict[str, object]]:
+    lines = (run / "ratings" / "results.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def pairs(run: Path) -> list[tuple[str, ...]]:
+    return [tuple(line["players"]) for line in results(run)]  # type: ignore[arg-type]
+
+
+def steps(run: Path) -> list[int]:
+    return sorted(int(path.name) for path in (run / "checkpoints").iterdir())
+
+
+def test_one_command_makes_a_ladder_of_all_checkpoints(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert rate(run, "--json") == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    data = json.loads(out)
+    assert data == json.loads((run / "ratings" / "ratings.json").read_text())
+    rated = [entry for entry in data["ratings"] if entry["kind"] == "checkpoint"]
+    assert sorted(entry["step"] for entry in rated) == steps(run)
+    assert len(rated) == 4
+    for entry in rated:
+        assert entry["low"] < entry["elo"] < entry["high"]
+        assert entry["games"] == {0: 0}.get(entry["step"], entry["games"])
+    by_step = sorted(rated, key=lambda entry: entry["step"])
+    assert [entry["games"] for entry in by_step] == [0, 8, 16, 24]
+    assert data["simulations"] == 4  # as in self-play
+    assert len(set(pairs(run))) == len(pairs(run))
+    assert all(line["wins"] + line["draws"] + line["losses"] == NUM_GAMES for line in results(run))
+    assert [path.name for path in (run / "tensorboard" / "ratings").iterdir()]
+    before = pairs(run)
+    assert main(["rate", str(run), "workers=1"]) == 0  # the rest is as before
+    assert pairs(run) == before
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("tic_tac_toe: 4 simulations a move, 4 games a match from 2 random")
+    assert lines[2].split()[:2] == ["player", "Elo"]
+    (row,) = [line for line in lines if line.startswith("random ")]
+    assert row.split()[1:3] == ["0", "fixed"]
+    assert not (run / "ratings" / "held").exists()
+
+
+def test_equal_seeds_give_equal_ladders(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = []
+    for seed in (1, 1, 2):
+        assert rate(run, f"seed={seed}", "checkpoints=2", "--json") == 0
+        outputs.append(capsys.readouterr().out)
+        shutil.rmtree(run / "ratings")
+    assert outputs[0] == outputs[1] != outputs[2]
+
+
+def test_a_ladder_that_was_stopped_goes_on(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counter = itertools.count()
+
+    def stop_at_the_fourth(task: MatchTask) -> None:
+        if next(counter) == 3:
+            raise KeyboardInterrupt
+
+    use_workers(monkeypatch, stop_at_the_fourth)
+    assert rate(run) == 130
+    assert len(results(run)) == 3
+    assert "step=0" in capsys.readouterr().out  # what is known is shown
+    with (run / "ratings" / "results.jsonl").open("a") as file:
+        file.write('{"players": ["step=0", "uct:pl')  # killed while it wrote
+    assert rate(run) == 0
+    assert len(set(pairs(run))) == len(pairs(run)) > 3
+    assert {name for pair in pairs(run) for name in pair} >= {f"step={step}" for step in steps(run)}
+
+
+def test_a_new_checkpoint_plays_and_the_others_do_not(run: Path, played: list[MatchTask]) -> None:
+    newest = run / "checkpoints" / f"{steps(run)[-1]:08d}"
+    newest.rename(run / "later")
+    assert rate(run) == 0
+    before = pairs(run)
+    (run / "later").rename(newest)
+    assert rate(run) == 0
+    new = pairs(run)[len(before) :]
+    assert {first for first, _ in new} == {f"step={int(newest.name)}"}
+    assert len(new) >= 2
+
+
+def test_parts_of_a_match_that_are_missing_are_played(run: Path, played: list[MatchTask]) -> None:
+    words = ["games=40", "checkpoints=2"]  # two parts
+    assert main(["rate", str(run), f"ladder={ladder_of(run)}", "workers=1", *words]) == 0
+    path = run / "ratings" / "results.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    cut = next(k for k, line in enumerate(lines) if '"part": 1' in line)
+    path.write_text("".join(lines[:cut] + lines[cut + 1 :]))
+    num_before = len(played)
+    assert main(["rate", str(run), "workers=1", *words]) == 0
+    (again,) = played[num_before:]
+    assert (again.part.number, again.part.num_games) == (1, 20)
+    assert sorted(path.read_text().splitlines(keepends=True)) == sorted(lines)
+
+
+def test_checkpoints_may_be_removed_while_they_play(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = steps(run)
+
+    def prune(task: MatchTask) -> None:
+        shutil.rmtree(run / "checkpoints", ignore_errors=True)
+        for text in task.players:
+            folder = Path(text.partition(":simulations=")[0])
+            if folder.name.isdigit():
+                assert (folder / "weights.safetensors").stat().st_size > 0
+
+    use_workers(monkeypatch, prune)
+    assert rate(run) == 0
+    assert {first for first, _ in pairs(run)} == {f"step={step}" for step in wanted}
+
+
+def test_a_run_is_watched_until_it_ends(
+    run: Path,
+    played: list[MatchTask],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    hidden = [run / "checkpoints" / f"{step:08d}" for step in steps(run)[1:]]
+    aside = [folder.rename(run / folder.name) for folder in hidden]
+    niceness: list[int] = []
+    monkeypatch.setattr("os.nice", niceness.append)
+    monkeypatch.setattr("train.run_folder.is_in_use", lambda folder: bool(aside))
+
+    def train_a_little(seconds: float) -> None:
+        folder = aside.pop(0)
+        folder.rename(run / "checkpoints" / folder.name)
+
+    monkeypatch.setattr("time.sleep", train_a_little)
+    assert rate(run, "--watch") == 0
+    assert {first for first, _ in pairs(run)} == {f"step={step}" for step in steps(run)}
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("step=0 after 0.0 minutes: ")
+    assert len(niceness) == 1  # the run that trains comes first
+
+
+def test_anchors_are_measured_as_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ladder.yaml").write_text(LADDER.replace("0\n", "5\n"))
+    words = ["game=tic_tac_toe", "games=10", "workers=1"]
+    assert main(["rate", *words, "ladder=ladder.yaml"]) == 0
+    (tmp_path / "measured.yaml").write_text(capsys.readouterr().out)
+    ladder = load_ladder(tmp_path / "measured.yaml")
+    assert (ladder.game, ladder.opening_plies) == ("tic_tac_toe", 2)
+    assert ladder.anchors["random"] == 0
+    assert set(ladder.anchors) == {"random", "uct:playouts=3", "uct:playouts=9"}
+    folder = tmp_path / "runs" / "ladder-tic_tac_toe"
+    assert len((folder / "results.jsonl").read_text().splitlines()) == 3  # each pair once
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["rate"], "name a run to rate, or game=GAME"),
+        (["rate", "game=tic_tac_toe", "simulations=3"], "name a run to rate"),
+        (["rate", "game=tic_tac_toe", "--watch"], "name a run to rate"),
+        (["rate", "nothing"], "nothing: no such folder"),
+        (["rate", "RUN", "game=tic_tac_toe"], "game: a run has its own"),
+        (["rate", "RUN", "other"], "other: only one run is rated at a time"),
+        (["rate", "RUN", "gams=3"], "only one run is rated at a time"),
+        (["rate", "RUN", "games=3"], "games: got '3', allowed: an even integer of at least 2"),
+        (["rate", "RUN", "every=0"], "every: got '0', allowed: an integer of at least 1"),
+        (["rate", "RUN", "every=5", "checkpoints=5"], "say one of them"),
+        (["rate", "RUN", "checkpoints=1"], "checkpoints: got '1', allowed: an integer of at least"),
+        (["rate", "RUN", "simulations=-1"], "simulations: got '-1', allowed: an integer from 0"),
+        (["rate", "RUN", "ladder=none.yaml"], "none.yaml: cannot be read"),
+        (
+            ["rate", "RUN", "ladder=connect_four"],
+            "is for connect_four, but the game is tic_tac_toe",
+        ),
+        (["rate", "RUN/checkpoints/00000000"], "is a checkpoint; give its run"),
+    ],
+)
+def test_wrong_words_are_one_line(
+    words: list[str], expected: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word.replace("RUN", str(run)) for word in words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert expected in err
+
+
+def test_an_anchor_that_cannot_play_is_named_and_the_ladder_can_be_mended(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = run / "ladder.yaml"
+    for wrong, words in (("uct:playots=9", "got option 'playots'"), ("human", "human: only")):
+        file.write_text(f"opening_plies: 2\nanchors:\n  {wrong}:\n")
+        assert rate(run) == 2
+        assert words in capsys.readouterr().err
+    file.write_text(LADDER)
+    assert rate(run, "checkpoints=2") == 0
+
+
+def test_other_settings_and_a_second_process_are_refused(
+    run: Path, played: list[MatchTask], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert rate(run, "checkpoints=2") == 0
+    capsys.readouterr()
+    assert rate(run, "simulations=99") == 2
+    assert "was played with simulations=4, got 99; leave simulations out" in capsys.readouterr().err
+    with locked(run / "ratings"):
+        assert rate(run) == 2
+    assert "in use by another process" in capsys.readouterr().err
+
+
+def test_a_run_without_a_checkpoint_is_named(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(run / "checkpoints")
+    assert rate(run) == 2
+    assert "has no checkpoint yet" in capsys.readouterr().err
