@@ -20,8 +20,8 @@ function isNumber(value) {
 function numberText(value) {
   if (!isNumber(value)) return "–";
   const size = Math.abs(value);
-  if (size >= 100) return Math.round(value).toLocaleString("en");
-  if (size >= 1 || size === 0) return value.toFixed(size >= 10 ? 1 : 2);
+  if (size >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString("en");
+  if (size >= 1) return value.toFixed(size >= 10 ? 1 : 2);
   return size >= 0.001 ? value.toPrecision(3) : value.toExponential(1);
 }
 
@@ -33,11 +33,12 @@ function signedText(value) {
   return isNumber(value) ? `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}` : "–";
 }
 
-// Round numbers from about `low` to about `high`, both inside.
-function ticksOf(low, high, count) {
-  const rough = (high - low) / count;
+// Round numbers from `low` to `high`, about `count` of them, no closer than `least`.
+function ticksOf(low, high, count, least = 0) {
+  const rough = Math.max((high - low) / count, least);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
+  const factors = least && power < 10 ? [1, 2, 5, 10] : [1, 2, 2.5, 5, 10];
+  const step = factors.map((factor) => factor * power).find((size) => size >= rough * (1 - 1e-9));
   const ticks = [];
   for (let tick = Math.ceil(low / step - 1e-9); tick * step <= high + step * 1e-9; tick += 1) {
     ticks.push(tick * step);
@@ -70,7 +71,7 @@ function extentOf(numbers, { fixed, withZero, room }) {
 /*
 Draws a chart into a figure; returns a function that draws it again with changes of the spec.
 
-spec: title, text, empty (instead of a chart); x (numbers), xName; yName; series: [{ name, y, low, high, line,
+spec: title, text, empty (instead of a chart); x (numbers), xName, isCount; yName; series: [{ name, y, low, high, line,
 hollow(i), radius(i), more(i) }];
 lines: [{ y, label }]; isPercent, withZero, yRange, xRange, diagonal; format(value); height;
 cursor (an index that is marked) and onPick(index), for charts that steer something; xText(index).
@@ -209,7 +210,8 @@ function axesSvg(spec, scale) {
       `<text x="${MARGIN.left - 7}" y="${at + 4}" text-anchor="end">${tickText(tick, y.step, spec.isPercent)}</text>`,
     );
   }
-  const x = ticksOf(scale.x0, scale.x1, Math.max(2, Math.min(7, Math.floor(width / 80))));
+  const most = Math.max(2, Math.min(7, Math.floor(width / 80)));
+  const x = ticksOf(scale.x0, scale.x1, most, spec.isCount ? 1 : 0);
   for (const tick of x.ticks) {
     const at = scale.px(tick);
     parts.push(`<line class="axis" x1="${at}" x2="${at}" y1="${bottom}" y2="${bottom + 4}"/>`);

@@ -14,6 +14,7 @@ function addChart(place, spec, xOf) {
   const horizontal = () => ({
     x: xOf ? xOf(axisName()) : report.curves.x[axisName()],
     xName: axisName(),
+    isCount: axisName() !== "minutes",
   });
   const draw = drawChart(figure, { ...spec, ...horizontal() });
   updates.push(() => draw(horizontal()));

@@ -97,6 +97,7 @@ function drawValues(figure, board, game, onPick) {
     title: "Value over the game",
     text: `In the view of ${first}: +1 when ${first} is sure to win, −1 when ${second} is.`,
     xName: "moves played",
+    isCount: true,
     x: game.plies.map((ply, i) => i),
     series: [
       { name: "network", y: game.plies.map((ply) => ply.network_value) },
@@ -174,7 +175,7 @@ function startViewer(board, games) {
     const { num_random: numRandom } = state.game;
     find("game-facts").textContent =
       `${state.game.plies.length} moves, ${resultText(state.game, board)}; played by network ${state.game.network_version}` +
-      `${numRandom ? `; the first ${numRandom} moves were random` : ""}.`;
+      `${numRandom ? `; random opening moves: ${numRandom}` : ""}.`;
     find("values").innerHTML = "<figure></figure>";
     state.chart = drawValues(find("values").firstChild, board, state.game, go);
     go(0);
