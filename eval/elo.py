@@ -132,11 +132,11 @@ def fit_ratings(results: Sequence[PairResult], *, anchors: Mapping[str, float]) 
     centre = float(sum(anchors.values())) / len(anchors)
     posterior = _make_posterior(tallies, free=free, anchors=anchors, centre=centre)
     mode = find_mode(posterior)
-    covariance = find_covariance(posterior, mode)
+    covariance = find_covariance(mode)
     spans = {player: (float(elo),) * 3 for player, elo in anchors.items()}
     for index, player in enumerate(free):
         ends = find_interval(posterior, mode, covariance=covariance, index=index)
-        elo, low, high = (float(each) / _LOGITS_PER_ELO for each in (mode[index], *ends))
+        elo, low, high = (float(each) / _LOGITS_PER_ELO for each in (mode.point[index], *ends))
         spans[player] = centre + elo, centre + low, centre + high
     order = sorted(spans, key=lambda player: (-spans[player][0], player))
     return RatingList(
@@ -144,7 +144,7 @@ def fit_ratings(results: Sequence[PairResult], *, anchors: Mapping[str, float]) 
             _make_rating(player, spans[player], tallies, is_anchor=player in anchors)
             for player in order
         ],
-        draw_elo=_draw_elo(float(mode[-1])) if posterior.has_draws else 0.0,
+        draw_elo=_draw_elo(float(mode.point[-1])) if posterior.has_draws else 0.0,
         covariance=_in_order(order, free=free, covariance=covariance / _LOGITS_PER_ELO**2),
     )
 

@@ -25,8 +25,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
 
 _MAX_STEPS = 300  # of a climb, about 5 are taken; also of the search for an end
-_GAIN_TOLERANCE = 1e-12  # per game; the last step is taken in full and leaves far less
-_END_TOLERANCE = 1e-6  # logits
+_GAIN_TOLERANCE = 1e-12  # of a log-posterior, per game
+_END_TOLERANCE = 1e-5  # logits
 _LONGEST_REACH = 4.0  # of a step to an end, in 1.96 standard errors
 _OFF_A_SADDLE = 0.01  # logits
 _LEAST_SHARE = 0.2  # of the gain in view: else a climb could zigzag over a ridge for ever
@@ -57,27 +57,28 @@ class _Outcomes(NamedTuple):
     gg: Floats
 
 
-class _Derivatives(NamedTuple):
-    """First and second derivatives of a log-posterior."""
+class Place(NamedTuple):
+    """A point, and what the log-posterior is like there."""
 
+    point: Floats  # [K] parameters
+    value: float  # the log-posterior but for a constant
     gradient: Floats  # [K]
     information: Floats  # [K, K] minus the second derivatives; at the mode positive definite
 
 
-def find_mode(posterior: Posterior) -> Floats:
-    """Returns the [K] likeliest parameters."""
+def find_mode(posterior: Posterior) -> Place:
+    """Returns where the parameters are likeliest."""
     num_parameters = posterior.slopes.shape[1]
     return _climb(posterior, np.zeros(num_parameters), moving=np.arange(num_parameters))
 
 
-def find_covariance(posterior: Posterior, mode: Floats) -> Floats:
+def find_covariance(mode: Place) -> Floats:
     """Returns the inverse of the observed information, [K, K]."""
-    information = _derivatives(posterior, mode).information
-    return np.asarray(np.linalg.inv(information), dtype=np.float64)
+    return np.asarray(np.linalg.inv(mode.information), dtype=np.float64)
 
 
 def find_interval(
-    posterior: Posterior, mode: Floats, *, covariance: Floats, index: int
+    posterior: Posterior, mode: Place, *, covariance: Floats, index: int
 ) -> tuple[float, float]:
     """Returns the 95 % interval of one parameter, from the profile of the log-posterior.
 
@@ -86,7 +87,7 @@ def find_interval(
 
     Args:
         posterior: the function.
-        mode: [K] its maximum.
+        mode: its maximum.
         covariance: [K, K] as from `find_covariance`.
         index: of the parameter.
     """
@@ -99,34 +100,33 @@ def find_interval(
 
 
 def _find_end(
-    posterior: Posterior, mode: Floats, *, index: int, direction: Floats, reach: float
+    posterior: Posterior, mode: Place, *, index: int, direction: Floats, reach: float
 ) -> float:
     """Returns where the profile has fallen to the bound, on the side that `reach` points to.
 
     Newton's method on the profile, whose derivative is that of the log-posterior alone, since the
     others are at their best; a bisection where it would leave what is known of the end.
     """
-    bound = _log_posterior(posterior, mode) - Z_95**2 / 2
-    others = np.delete(np.arange(len(mode)), index)
-    point, inside, outside = mode, float(mode[index]), math.inf * reach
+    others = np.delete(np.arange(len(direction)), index)
+    place, inside, outside = mode, float(mode.point[index]), math.inf * reach
     end = inside + reach
     for _ in range(_MAX_STEPS):
-        point = _climb(posterior, point + (end - point[index]) * direction, moving=others)
-        height = _log_posterior(posterior, point) - bound
+        start = place.point + (end - place.point[index]) * direction
+        place = _climb(posterior, start, moving=others)
+        height, slope = place.value - mode.value + Z_95**2 / 2, float(place.gradient[index])
         inside, outside = (end, outside) if height >= 0 else (inside, end)
-        slope = _derivatives(posterior, point).gradient[index]
         last = end
         newton = height / -slope / reach if slope * reach < 0 else 1.0  # in reaches
         end += min(max(newton, -_LONGEST_REACH), _LONGEST_REACH) * reach
         if not min(inside, outside) <= end <= max(inside, outside):
             end = (inside + outside) / 2
         if abs(end - last) < _END_TOLERANCE:
-            return float(end)
+            return end
     raise AssertionError("the prior lets every profile fall")
 
 
-def _climb(posterior: Posterior, start: Floats, *, moving: Indices) -> Floats:
-    """Returns the [K] point that is likeliest when only some of the parameters may move.
+def _climb(posterior: Posterior, start: Floats, *, moving: Indices) -> Place:
+    """Returns where it is likeliest when only some of the parameters may move.
 
     Newton's method with steps that are halved until they do not go too far.
 
@@ -135,21 +135,21 @@ def _climb(posterior: Posterior, start: Floats, *, moving: Indices) -> Floats:
         start: [K] where to begin.
         moving: the indices of those that may move; the others stay as in `start`.
     """
-    point, value = start, _log_posterior(posterior, start)
+    place = _look(posterior, start)
     tolerance = _GAIN_TOLERANCE * (1 + posterior.counts.sum())
     for _ in range(_MAX_STEPS):
-        gradient, information = _derivatives(posterior, point)
-        step = np.zeros(len(point))
-        step[moving] = _uphill(gradient[moving], information[np.ix_(moving, moving)])
-        gain = float(gradient @ step - step @ information @ step / 2)  # were it a parabola
+        step = np.zeros(len(start))
+        step[moving] = _uphill(place.gradient[moving], place.information[np.ix_(moving, moving)])
+        # What the step would gain, were the function a parabola.
+        gain = float(place.gradient @ step - step @ place.information @ step / 2)
         if gain < tolerance:
-            return point + step
+            return place
         length = min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
-        while (rise := _log_posterior(posterior, point + length * step) - value) < (
-            _LEAST_SHARE * length * gain
-        ):
+        there = _look(posterior, place.point + length * step)
+        while there.value - place.value < _LEAST_SHARE * length * gain:
             length /= 2
-        point, value = point + length * step, value + rise
+            there = _look(posterior, place.point + length * step)
+        place = there
     raise AssertionError("a climb reaches the top")
 
 
@@ -171,15 +171,9 @@ def _uphill(gradient: Floats, information: Floats) -> Floats:
     return np.asarray(axes @ steps, dtype=np.float64)
 
 
-def _log_posterior(posterior: Posterior, point: Floats) -> float:
-    """Returns the log-posterior but for a constant."""
-    likelihood = float(np.sum(posterior.counts * _outcomes(posterior, point).logs))
-    return likelihood - posterior.prior_precision / 2 * float(point @ point)
-
-
-def _derivatives(posterior: Posterior, point: Floats) -> _Derivatives:
-    """Differentiates the log-posterior."""
-    _, d, g, dd, dg, gg = _outcomes(posterior, point)
+def _look(posterior: Posterior, point: Floats) -> Place:
+    """Computes the log-posterior and its derivatives at a point."""
+    logs, d, g, dd, dg, gg = _outcomes(posterior, point)
     slopes, counts = posterior.slopes, posterior.counts
     gradient = slopes.T @ np.sum(counts * d, axis=0)
     information = -slopes.T @ (np.sum(counts * dd, axis=0)[:, np.newaxis] * slopes)
@@ -190,7 +184,8 @@ def _derivatives(posterior: Posterior, point: Floats) -> _Derivatives:
         information[-1, -1] = -np.sum(counts * gg)
     gradient -= posterior.prior_precision * point
     information[np.diag_indices(len(point))] += posterior.prior_precision
-    return _Derivatives(gradient, information)
+    value = np.sum(counts * logs) - posterior.prior_precision / 2 * (point @ point)
+    return Place(point, float(value), gradient, information)
 
 
 def _outcomes(posterior: Posterior, point: Floats) -> _Outcomes:
