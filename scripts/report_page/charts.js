@@ -69,97 +69,94 @@ function extentOf(numbers, { fixed, withZero, room }) {
 }
 
 /*
-Draws a chart into a figure; returns a function that draws it again with changes of the spec.
+A chart in a figure. `update` draws it again with changes of the spec.
 
 spec: title, text, empty (instead of a chart); x (numbers), xName, isCount; yName; series: [{ name, y, low, high, line,
 hollow(i), radius(i), more(i) }];
 lines: [{ y, label }]; isPercent, withZero, yRange, xRange, diagonal; format(value); height;
 cursor (an index that is marked) and onPick(index), for charts that steer something; xText(index).
 */
-function drawChart(figure, spec) {
-  let current = spec;
-  let pointed = null; // index under the pointer
-  figure.classList.add("chart");
-  figure.innerHTML = `<figcaption><h3>${escapeText(spec.title)}</h3><p>${spec.text || ""}</p></figcaption>`;
-  const series = spec.series.filter((one) => one.y.some(isNumber));
-  if (!series.length) {
-    const note = spec.empty || "Nothing to show yet.";
-    figure.insertAdjacentHTML("beforeend", `<p class="empty">${note}</p>`);
-    return () => {};
-  }
-  figure.insertAdjacentHTML(
-    "beforeend",
-    `<div class="legend"></div><div class="plot" tabindex="0" role="img"></div>`,
-  );
-  const legend = figure.querySelector(".legend");
-  const plot = figure.querySelector(".plot");
-  plot.setAttribute("aria-label", chartSummary(current, series));
-  let scale = null;
-
-  function usable() {
-    return current.x
-      .map((x, i) => i)
-      .filter((i) => isNumber(current.x[i]) && series.some((one) => isNumber(one.y[i])));
+class Chart {
+  constructor(figure, spec) {
+    this.spec = spec;
+    this.series = spec.series.filter((one) => one.y.some(isNumber));
+    this.pointed = null; // index under the pointer
+    figure.classList.add("chart");
+    const caption = `<h3>${escapeText(spec.title)}</h3><p>${spec.text || ""}</p>`;
+    const content = this.series.length
+      ? `<div class="legend"></div><div class="plot" tabindex="0" role="img"></div>`
+      : `<p class="empty">${spec.empty || "Nothing to show yet."}</p>`;
+    figure.innerHTML = `<figcaption>${caption}</figcaption>${content}`;
+    this.legend = figure.querySelector(".legend");
+    this.plot = figure.querySelector(".plot");
+    if (this.plot) this.start();
   }
 
-  function redraw() {
+  start() {
+    const { plot } = this;
+    plot.addEventListener("pointermove", (event) => this.point(this.nearest(event)));
+    plot.addEventListener("pointerleave", () => this.point(null));
+    plot.addEventListener("blur", () => this.point(null));
+    plot.addEventListener("click", (event) => this.pick(this.nearest(event)));
+    plot.addEventListener("keydown", (event) => this.onKey(event));
+    let width = plot.clientWidth;
+    new ResizeObserver(() => {
+      if (plot.clientWidth === width) return;
+      width = plot.clientWidth;
+      this.draw();
+    }).observe(plot);
+    this.draw();
+  }
+
+  update(changes) {
+    this.spec = { ...this.spec, ...changes };
+    if (this.plot) this.draw();
+  }
+
+  draw() {
+    const { spec, series, plot } = this;
     const width = Math.max(200, plot.clientWidth || 480);
-    scale = scaleOf(current, series, { width, height: current.height || 230 });
-    const marked = pointed ?? current.cursor ?? null;
-    plot.innerHTML = chartSvg(current, series, scale, marked);
-    const indices = usable();
-    legend.innerHTML = legendHtml(current, series, marked ?? indices[indices.length - 1]);
+    this.scale = scaleOf(spec, series, { width, height: spec.height || 230 });
+    const marked = this.pointed ?? spec.cursor ?? null;
+    plot.innerHTML = chartSvg(spec, series, this.scale, marked);
+    plot.setAttribute("aria-label", chartSummary(spec, series));
+    this.legend.innerHTML = legendHtml(spec, series, marked ?? this.usable().at(-1));
   }
 
-  function nearest(event) {
-    const box = plot.getBoundingClientRect();
-    const at = ((event.clientX - box.left) * scale.width) / box.width;
-    return usable().reduce((best, i) =>
-      Math.abs(scale.px(current.x[i]) - at) < Math.abs(scale.px(current.x[best]) - at) ? i : best,
-    );
+  // The indices at which there is something to see.
+  usable() {
+    const { spec, series } = this;
+    const isUsable = (x, i) => isNumber(x) && series.some((one) => isNumber(one.y[i]));
+    return spec.x.map((x, i) => (isUsable(x, i) ? i : null)).filter(isNumber);
   }
 
-  plot.addEventListener("pointermove", (event) => {
-    pointed = nearest(event);
-    redraw();
-  });
-  plot.addEventListener("pointerleave", () => {
-    pointed = null;
-    redraw();
-  });
-  plot.addEventListener("blur", () => {
-    pointed = null;
-    redraw();
-  });
-  plot.addEventListener("click", (event) => {
-    if (current.onPick) current.onPick(nearest(event));
-  });
-  plot.addEventListener("keydown", (event) => {
+  nearest(event) {
+    const box = this.plot.getBoundingClientRect();
+    const at = ((event.clientX - box.left) * this.scale.width) / box.width;
+    const distance = (i) => Math.abs(this.scale.px(this.spec.x[i]) - at);
+    return this.usable().reduce((best, i) => (distance(i) < distance(best) ? i : best));
+  }
+
+  point(index) {
+    this.pointed = index;
+    this.draw();
+  }
+
+  pick(index) {
+    if (!this.spec.onPick) return;
+    this.pointed = null;
+    this.spec.onPick(index);
+  }
+
+  onKey(event) {
     const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!move) return;
     event.preventDefault();
-    const indices = usable();
-    const at = indices.indexOf(pointed ?? current.cursor ?? indices[indices.length - 1]);
-    pointed = indices[Math.max(0, Math.min(indices.length - 1, at + move))];
-    redraw();
-    if (current.onPick) {
-      const picked = pointed;
-      pointed = null;
-      current.onPick(picked);
-    }
-  });
-  let drawnWidth = 0;
-  new ResizeObserver(() => {
-    if (plot.clientWidth !== drawnWidth) {
-      drawnWidth = plot.clientWidth;
-      redraw();
-    }
-  }).observe(plot);
-  redraw();
-  return (changes) => {
-    current = { ...current, ...changes };
-    redraw();
-  };
+    const indices = this.usable();
+    const at = indices.indexOf(this.pointed ?? this.spec.cursor ?? indices.at(-1));
+    this.point(indices[Math.max(0, Math.min(indices.length - 1, at + move))]);
+    this.pick(this.pointed);
+  }
 }
 
 function scaleOf(spec, series, { width, height }) {

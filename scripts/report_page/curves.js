@@ -16,8 +16,8 @@ function addChart(place, spec, xOf) {
     xName: axisName(),
     isCount: axisName() !== "minutes",
   });
-  const draw = drawChart(figure, { ...spec, ...horizontal() });
-  updates.push(() => draw(horizontal()));
+  const chart = new Chart(figure, { ...spec, ...horizontal() });
+  updates.push(() => chart.update(horizontal()));
 }
 
 function curve(name, tag, more = {}) {
@@ -192,7 +192,7 @@ function showReliability(bins) {
   const most = Math.max(...bins.map((bin) => bin.count));
   const figure = document.createElement("figure");
   byId("calibration-charts").append(figure);
-  drawChart(figure, {
+  new Chart(figure, {
     title: "Reliability",
     xName: "mean value of the search",
     yName: "mean result",

@@ -21,6 +21,12 @@ function resultText(game, board) {
   return `${winner}${game.result && first !== 0 ? ` (${game.result})` : ""}${game.truncated ? ", truncated by the cap on moves" : ""}`;
 }
 
+function factsText(game, board) {
+  const random = game.num_random ? `; random opening moves: ${game.num_random}` : "";
+  const moves = `${game.plies.length} moves, ${resultText(game, board)}`;
+  return `${moves}; played by network ${game.network_version}${random}.`;
+}
+
 // The owner of each cell after 0, 1, 2, ... moves.
 function boardsOf(game) {
   const boards = [game.start];
@@ -93,7 +99,7 @@ function movesTable(board, game, p) {
 
 function drawValues(figure, board, game, onPick) {
   const [first, second] = board.players;
-  return drawChart(figure, {
+  return new Chart(figure, {
     title: "Value over the game",
     text: `In the view of ${first}: +1 when ${first} is sure to win, −1 when ${second} is.`,
     xName: "moves played",
@@ -120,8 +126,7 @@ function hintsOf(ply, overlay) {
   return shares ? { style: overlay === "search" ? SEARCH : NETWORK, shares } : null;
 }
 
-function bothOf(ply, overlay) {
-  if (overlay === "none") return null;
+function bothOf(ply) {
   const all = [
     { style: NETWORK, shares: ply.network },
     { style: SEARCH, shares: ply.search },
@@ -129,93 +134,96 @@ function bothOf(ply, overlay) {
   return all.filter((one) => one.shares);
 }
 
-function startViewer(board, games) {
-  const find = (id) => document.getElementById(id);
-  const slider = find("slider");
-  const state = { game: games[games.length - 1], p: 0, boards: [], chart: null };
-
-  function overlay() {
-    return document.querySelector("input[name=overlay]:checked").value;
+class Viewer {
+  constructor(board, games) {
+    this.board = board;
+    this.games = games;
+    this.slider = byId("slider");
+    byId("game").innerHTML = games
+      .map((game, i) => `<option value="${i}">${escapeText(gameTitle(game, i, games))}</option>`)
+      .join("");
+    byId("game").value = games.length - 1;
+    byId("overlay").hidden = board.actions !== "cells"; // columns show both
+    byId("viewer").hidden = false;
+    this.listen();
+    this.choose(games.length - 1);
   }
 
-  function show() {
-    const { game, p, boards } = state;
-    const ply = game.plies[p] || null;
-    find("board").innerHTML = boardSvg(board, {
-      cells: boards[p],
-      last: lastStone(game, p),
-      next: ply && overlay() !== "none" ? ply.action : null,
-      hints: ply && hintsOf(ply, overlay()),
-      both: ply && bothOf(ply, overlay()),
-    });
-    const text = positionText(board, game, p);
-    find("position").textContent = text;
-    slider.value = p;
-    slider.setAttribute("aria-valuetext", text);
-    find("analysis-title").textContent = ply ? `${board.players[ply.player]} to move` : "The end";
-    find("analysis-values").textContent = valuesText(board, game, p);
-    find("moves").innerHTML = movesTable(board, game, p);
-    state.chart({ cursor: ply ? p : null });
+  listen() {
+    byId("game").addEventListener("change", (event) => this.choose(Number(event.target.value)));
+    byId("stepper").addEventListener("keydown", (event) => this.onKey(event));
+    byId("overlay").addEventListener("change", () => this.show());
+    this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
+    for (const button of document.querySelectorAll("[data-go]")) {
+      button.addEventListener("click", () => this.go(this.place(button.dataset.go)));
+    }
   }
 
-  function go(p) {
-    state.p = Math.max(0, Math.min(state.game.plies.length, p));
+  choose(index) {
+    const game = this.games[index];
+    this.game = game;
+    this.end = game.plies.length;
+    this.boards = boardsOf(game);
+    this.slider.max = this.end;
+    byId("game-facts").textContent = factsText(game, this.board);
+    byId("values").innerHTML = "<figure></figure>";
+    this.chart = drawValues(byId("values").firstChild, this.board, game, (p) => this.go(p));
+    this.go(0);
+  }
+
+  place(name) {
+    return { first: 0, back: this.p - 1, forward: this.p + 1, last: this.end }[name];
+  }
+
+  go(p) {
+    this.p = Math.max(0, Math.min(this.end, p));
     for (const button of document.querySelectorAll("[data-go]")) {
       const isBackwards = ["first", "back"].includes(button.dataset.go);
       // Not `disabled`, which would take the focus away.
-      button.setAttribute("aria-disabled", state.p === (isBackwards ? 0 : state.game.plies.length));
+      button.setAttribute("aria-disabled", this.p === (isBackwards ? 0 : this.end));
     }
-    show();
+    this.show();
   }
 
-  function choose(index) {
-    state.game = games[index];
-    state.boards = boardsOf(state.game);
-    slider.max = state.game.plies.length;
-    const { num_random: numRandom } = state.game;
-    find("game-facts").textContent =
-      `${state.game.plies.length} moves, ${resultText(state.game, board)}; played by network ${state.game.network_version}` +
-      `${numRandom ? `; random opening moves: ${numRandom}` : ""}.`;
-    find("values").innerHTML = "<figure></figure>";
-    state.chart = drawValues(find("values").firstChild, board, state.game, go);
-    go(0);
+  show() {
+    const { game, p, board } = this;
+    const ply = game.plies[p] || null; // none at the end
+    byId("board").innerHTML = boardSvg(board, this.position(ply));
+    const text = positionText(board, game, p);
+    byId("position").textContent = text;
+    this.slider.value = p;
+    this.slider.setAttribute("aria-valuetext", text);
+    byId("analysis-title").textContent = ply ? `${board.players[ply.player]} to move` : "The end";
+    byId("analysis-values").textContent = valuesText(board, game, p);
+    byId("moves").innerHTML = movesTable(board, game, p);
+    this.chart.update({ cursor: ply ? p : null });
   }
 
-  function target(name) {
-    const end = state.game.plies.length;
-    return { first: 0, back: state.p - 1, forward: state.p + 1, last: end }[name];
+  position(ply) {
+    const overlay = document.querySelector("input[name=overlay]:checked").value;
+    return {
+      cells: this.boards[this.p],
+      last: lastStone(this.game, this.p),
+      next: ply && overlay !== "none" ? ply.action : null,
+      hints: ply && hintsOf(ply, overlay),
+      both: ply && bothOf(ply),
+    };
   }
 
-  function onKey(event) {
+  onKey(event) {
     if (event.target.name === "overlay" || event.altKey || event.ctrlKey || event.metaKey) return;
-    const { p, game } = state;
     const places = {
-      ArrowRight: p + 1,
-      ArrowUp: p + 1,
-      ArrowLeft: p - 1,
-      ArrowDown: p - 1,
-      PageDown: p + FAR,
-      PageUp: p - FAR,
+      ArrowRight: this.p + 1,
+      ArrowUp: this.p + 1,
+      ArrowLeft: this.p - 1,
+      ArrowDown: this.p - 1,
+      PageDown: this.p + FAR,
+      PageUp: this.p - FAR,
       Home: 0,
-      End: game.plies.length,
+      End: this.end,
     };
     if (!(event.key in places)) return;
     event.preventDefault();
-    go(places[event.key]);
+    this.go(places[event.key]);
   }
-
-  find("game").innerHTML = games
-    .map((game, i) => `<option value="${i}">${escapeText(gameTitle(game, i, games))}</option>`)
-    .join("");
-  find("game").value = games.length - 1;
-  find("game").addEventListener("change", (event) => choose(Number(event.target.value)));
-  find("stepper").addEventListener("keydown", onKey);
-  find("overlay").addEventListener("change", show);
-  slider.addEventListener("input", () => go(Number(slider.value)));
-  for (const button of document.querySelectorAll("[data-go]")) {
-    button.addEventListener("click", () => go(target(button.dataset.go)));
-  }
-  find("overlay").hidden = board.actions !== "cells"; // columns show both
-  find("viewer").hidden = false;
-  choose(games.length - 1);
 }

@@ -176,7 +176,7 @@ function showGames() {
       `blue what the best network${isNumber(report.network.step) ? ` (step ${countText(report.network.step)})` : ""} thinks of the position today, without a search. ` +
       (report.board.actions === "cells" ? "A dashed square is the move that was played." : "")
     : "No finished game yet.";
-  if (report.samples.length) startViewer(report.board, report.samples);
+  if (report.samples.length) new Viewer(report.board, report.samples);
 }
 
 showHeader();

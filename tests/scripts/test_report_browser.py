@@ -167,3 +167,17 @@ def test_page_of_a_run_with_ratings(browser: Chromium, page: Path, tmp_path: Pat
     for text in ("random", "250 (200 to 300) in 40 games"):
         assert text in browser.evaluate(elo)
     assert browser.evaluate("document.querySelectorAll('#ratings-table tbody tr').length") == 3
+
+
+def test_curve_of_values_steers_the_board(browser: Chromium, page: Path) -> None:
+    browser.open(page, width=1440)
+    browser.evaluate("document.querySelector('[data-go=forward]').click()")
+    focus(browser, "#values .plot")
+    browser.press("ArrowRight")
+    assert browser.evaluate(POSITION).startswith("Position 2 of")
+    plot = "document.querySelector('#values .plot')"
+    browser.evaluate(
+        f"{plot}.dispatchEvent(new MouseEvent('click',"
+        f" {{clientX: {plot}.getBoundingClientRect().left}}))"
+    )
+    assert not browser.evaluate(POSITION).startswith("Position 2 of")
