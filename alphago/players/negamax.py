@@ -181,7 +181,8 @@ def best_first(guesses: Scores, best_before: int | None) -> list[int]:
     """Returns the children [M] in the order in which to search them.
 
     The sooner a good one comes, the more the others are pruned: first the best one of an earlier
-    search, if there was any, then by guess.
+    search, if there was any, then by guess. (Killer moves and the history heuristic on top of that
+    saved nothing, neither in Connect Four nor in Go.)
     """
     order: list[int] = np.argsort(-guesses, kind="stable").tolist()
     if best_before is not None:

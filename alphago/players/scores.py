@@ -43,13 +43,17 @@ def expand(game: Game, states: States) -> Children:
     children: States = rows[parents].view(states.dtype)[:, 0]
     game.play(children, actions, np.arange(len(children)))
     movers = game.to_play(states)[parents]
-    values = value_for(game.returns(children), movers)
+    is_over = game.is_over(children)
+    final_scores = np.zeros(len(children), np.int64)
+    if is_over.any():
+        values = value_for(game.returns(children), movers)
+        final_scores = further(np.rint(values * WIN).astype(np.int64))
     return Children(
         states=children,
         parents=parents,
         actions=actions,
-        is_over=game.is_over(children),
-        final_scores=further(np.rint(values * WIN).astype(np.int64)),
+        is_over=is_over,
+        final_scores=final_scores,
         signs=np.where(game.to_play(children) == movers, 1, -1),
     )
 
