@@ -18,9 +18,14 @@ and one-sided openings show in the five counts.
 - *Is it at least no weaker?* (a faster or simpler version): `elo0=-G, elo1=0`. Equal players pass.
 - *Which of two is stronger?* `elo0=-G, elo1=G`. Equal players are decided by chance.
 
-The number of pairs grows with 1 / (elo1 - elo0)^2. With alpha and beta at 5 % and no draws a match
-takes about 100 to 200 pairs at 0 / 35 and fifty times as many at 0 / 5: ask for what the games at
-hand can answer.
+The number of pairs grows with 1 / (elo1 - elo0)^2: half the distance takes four times as many. At
+0 / 35, 5 % and 5 %, a match of players that are one or the other takes 280 pairs on average without
+draws, and 110 where 60 % of the games are drawn; at 0 / 100 it takes 36 and 18. Ask for what the
+games at hand can answer.
+
+Wald's bounds are exact for large samples. In 1,000 simulated tests of each kind (0 / 35 and
+0 / 100; without draws, with 60 %, with openings worth 300 Elo to a side) H1 was accepted wrongly in
+3.3 to 5.9 % and H0 in 2.6 to 3.9 %, where either should be 5 %.
 """
 
 import math
