@@ -31,35 +31,7 @@ class Analysis(NamedTuple):
 
 def main(argv: Sequence[str]) -> None:
     """Analyses one position."""
-    parser = Parser(
-        "analyze",
-        description=(
-            "Show what a player thinks of a position: the board, its best moves with their\n"
-            "shares of the search's visits, win rates or values in the view of the side to\n"
-            "move, how far the search has converged, and what it took. The first use of a\n"
-            "game may compile its rules, which the time contains."
-        ),
-        examples=(
-            'alphago analyze uct:playouts=20000 moves="E5 C3 G7" game=go_9x9',
-            'alphago analyze runs/first:seconds=2 moves="4 4 3" top=3',
-            "alphago analyze flat_mc game=connect_four --json",
-        ),
-        usage='PLAYER [moves="M M ..."] [game=GAME] [seed=N] [top=N] [--json]',
-        keys=lambda: KEYS,
-    )
-    parser.add_argument("player", metavar="PLAYER", help=PLAYER_HELP)
-    parser.add_argument(
-        "words",
-        nargs="*",
-        default=[],
-        metavar="key=value",
-        help=(
-            "moves (from the start, as players write them), game (a run or checkpoint knows its"
-            f" own), seed, top (moves shown, {NUM_TOP} unless given)"
-        ),
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON, with all legal moves")
-    arguments = parser.parse(argv)
+    arguments = _make_parser().parse(argv)
     values = parse_words(arguments.words, allowed=KEYS)
     num_top = read_number(
         values,
@@ -138,3 +110,35 @@ def _unit(player: "Player") -> str:
     from alphago.players.network_player import NetworkPlayer
 
     return "simulations" if isinstance(player, NetworkPlayer) else "playouts"
+
+
+def _make_parser() -> Parser:
+    parser = Parser(
+        "analyze",
+        description=(
+            "Show what a player thinks of a position: the board, its best moves with their\n"
+            "shares of the search's visits, win rates or values in the view of the side to\n"
+            "move, how far the search has converged, and what it took. The first use of a\n"
+            "game may compile its rules, which the time contains."
+        ),
+        examples=(
+            'alphago analyze uct:playouts=20000 moves="E5 C3 G7" game=go_9x9',
+            'alphago analyze runs/first:seconds=2 moves="4 4 3" top=3',
+            "alphago analyze flat_mc game=connect_four --json",
+        ),
+        usage='PLAYER [moves="M M ..."] [game=GAME] [seed=N] [top=N] [--json]',
+        keys=lambda: KEYS,
+    )
+    parser.add_argument("player", metavar="PLAYER", help=PLAYER_HELP)
+    parser.add_argument(
+        "words",
+        nargs="*",
+        default=[],
+        metavar="key=value",
+        help=(
+            "moves (from the start, as players write them), game (a run or checkpoint knows its"
+            f" own), seed, top (moves shown, {NUM_TOP} unless given)"
+        ),
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, with all legal moves")
+    return parser
