@@ -49,7 +49,7 @@ MAX_NODES = 1_000_000_000
 
 DEFAULT_PLAYOUTS = 1000  # of uct and flat_mc
 # Of uct. UCB1 proves its bound for sqrt(2), which spreads few playouts over too many moves: on 9x9
-# it lost 15 of 16 games against this, at 300 playouts a move.
+# it scored 17 % of 60 games against this, at 300 playouts a move (README.md has more).
 DEFAULT_EXPLORATION = 0.4
 
 _KEYS: Mapping[str, tuple[str, ...]] = {
