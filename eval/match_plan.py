@@ -11,7 +11,9 @@ from alphago.games.game import Game
 from alphago.players.player import Player, SeededPlayer
 from eval.matches import MatchResult, Progress, play_match
 
-PAIRS_PER_PART = 16  # at most
+# At most. Smaller parts are kept sooner, and their batches are smaller too: against 100 pairs side
+# by side, two networks took 21 % more processor time in parts of 16 pairs, and 11 % in parts of 32.
+PAIRS_PER_PART = 32
 
 _PART_KEY = 3  # spawn key: keeps the seeds of parts apart from the streams of other things
 

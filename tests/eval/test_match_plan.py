@@ -25,7 +25,7 @@ def plan(num_pairs, *, game=TIC_TAC_TOE, num_plies=2, seed=0):
 
 @pytest.mark.parametrize(
     ("num_pairs", "expected"),
-    [(1, [1]), (16, [16]), (17, [8, 9]), (20, [10, 10]), (40, [13, 13, 14])],
+    [(1, [1]), (32, [32]), (33, [16, 17]), (40, [20, 20]), (80, [26, 27, 27])],
 )
 def test_parts_are_of_a_size_and_cover_the_match(num_pairs, expected):
     openings = [[pair] for pair in range(num_pairs)]
@@ -38,19 +38,19 @@ def test_parts_are_of_a_size_and_cover_the_match(num_pairs, expected):
 
 
 def test_an_odd_game_is_left_out_at_the_end():
-    openings = [[pair] for pair in range(30)]
-    parts = plan_match(openings, num_games=35, seed=0)
-    assert [part.num_games for part in parts] == [18, 17]
-    assert [len(part.openings) for part in parts] == [9, 9]
-    for num_games in (0, 61):
+    openings = [[pair] for pair in range(40)]
+    parts = plan_match(openings, num_games=71, seed=0)
+    assert [part.num_games for part in parts] == [36, 35]
+    assert [len(part.openings) for part in parts] == [18, 18]
+    for num_games in (0, 81):
         with pytest.raises(ConfigError, match="num_games: got"):
             plan_match(openings, num_games=num_games, seed=0)
 
 
 def test_each_part_has_a_seed_of_its_own():
-    seeds = [part.seed for seed in (0, 1, 2**32) for part in plan(100, seed=seed)]
+    seeds = [part.seed for seed in (0, 1, 2**32) for part in plan(200, seed=seed)]
     assert len(set(seeds)) == 3 * 7
-    assert seeds[:7] == [part.seed for part in plan(100, seed=0)]
+    assert seeds[:7] == [part.seed for part in plan(200, seed=0)]
 
 
 def test_it_does_not_matter_who_plays_which_part_when():

@@ -53,7 +53,7 @@ def without_times(line: str) -> dict[str, Any]:
 def whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], Path]:
     """A match of three parts that was never stopped, and its file."""
     file = tmp_path / "whole.jsonl"
-    return run(capsys, *RANDOM, "games=80", f"results={file}"), file
+    return run(capsys, *RANDOM, "games=132", f"results={file}"), file
 
 
 @pytest.mark.parametrize("num_lines", range(5))
@@ -73,11 +73,11 @@ def test_a_match_that_goes_on_equals_one_that_was_never_stopped(
     # The machine stopped in the middle of a line. The first one is written whole or not at all.
     rest = "".join(lines[num_lines:])[:num_characters] if num_lines else ""
     cut.write_text("".join(lines[:num_lines]) + rest)
-    assert run(capsys, *RANDOM, "games=80", f"results={cut}") == result
+    assert run(capsys, *RANDOM, "games=132", f"results={cut}") == result
     assert len(caplog.messages) == (1 if rest else 0)
     written = cut.read_text().splitlines()
     assert list(map(without_times, written)) == list(map(without_times, lines))
-    assert result == run(capsys, *RANDOM, "games=80")
+    assert result == run(capsys, *RANDOM, "games=132")
 
 
 def test_a_part_is_kept_when_the_next_one_is_interrupted(
@@ -92,22 +92,22 @@ def test_a_part_is_kept_when_the_next_one_is_interrupted(
         player: RandomPlayer, states: States
     ) -> npt.NDArray[np.int64]:
         has_a_part = len(file.read_text().splitlines()) > 1
-        if has_a_part and len(states) <= 4:
+        if has_a_part and len(states) <= 12:
             raise KeyboardInterrupt
         return choose(player, states)
 
     with monkeypatch.context() as patch:
         patch.setattr(RandomPlayer, "choose_actions", choose_until_the_second_part_ends)
-        assert main(["match", *RANDOM, "games=80", f"results={file}"]) == 130
+        assert main(["match", *RANDOM, "games=132", f"results={file}"]) == 130
     out, err = capsys.readouterr()
     num_games = int(err.split()[3])
     assert (
-        err.splitlines()[0] == f"alphago match: interrupted: {num_games} of 80 games had finished"
+        err.splitlines()[0] == f"alphago match: interrupted: {num_games} of 132 games had finished"
     )
     assert f"  {num_games} games, " in out
     assert len(file.read_text().splitlines()) == 2
-    assert 26 < num_games < 52  # the first part, and what had finished of the second
-    assert run(capsys, *RANDOM, "games=80", f"results={file}") == whole[0]
+    assert 44 < num_games < 88  # the first part, and what had finished of the second
+    assert run(capsys, *RANDOM, "games=132", f"results={file}") == whole[0]
 
 
 def test_another_match_is_refused(
@@ -115,10 +115,10 @@ def test_another_match_is_refused(
 ) -> None:
     file = whole[1]
     before = file.read_bytes()
-    words = ["games=80", f"results={file}"]
+    words = ["games=132", f"results={file}"]
     assert "seed: got 1, the file has 0" in refused(capsys, *RANDOM, *words, "seed=1")
-    assert "games: got 78, the file has 80" in refused(
-        capsys, *RANDOM, "games=78", f"results={file}"
+    assert "games: got 130, the file has 132" in refused(
+        capsys, *RANDOM, "games=130", f"results={file}"
     )
     assert "opening_plies: got 3, the file has 2" in refused(
         capsys, *RANDOM[:3], "opening_plies=3", *words
@@ -134,7 +134,7 @@ def test_games_as_sgf_are_those_of_all_sittings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, file = tmp_path / "games", tmp_path / "results.jsonl"
-    words = ["random", "random", "game=go_5x5", "games=40", f"sgf={folder}", f"results={file}"]
+    words = ["random", "random", "game=go_5x5", "games=66", f"sgf={folder}", f"results={file}"]
     run(capsys, *words)
     lines = file.read_text().splitlines(keepends=True)
     played = [game for line in lines[1:] for game in json.loads(line)["games"]]
@@ -142,7 +142,7 @@ def test_games_as_sgf_are_those_of_all_sittings(
     (folder / "1000.sgf").write_text("of an earlier sitting")
     run(capsys, *words)
     files = sorted(folder.iterdir())
-    assert [path.name for path in files] == [f"{number:03}.sgf" for number in range(1, 41)]
+    assert [path.name for path in files] == [f"{number:03}.sgf" for number in range(1, 67)]
     moves = [[move.action for move in read_sgf(path)[0].moves] for path in files]
     assert moves == played
     file.unlink()
@@ -275,12 +275,13 @@ def test_parts_beyond_the_decision_do_not_count(
     words = ["minimax", *RANDOM[1:], "games=400", f"results={file}"]
     assert run(capsys, *words)["num_games"] == 400
     header, *parts = file.read_text().splitlines(keepends=True)
-    decided = run(capsys, *words, "elo1=35")
-    num_parts = decided["num_games"] // 30
-    assert 1 < num_parts < len(parts) == 13
+    decided = run(capsys, *words, "elo1=15")
+    ends = np.cumsum([len(json.loads(part)["games"]) for part in parts])
+    num_parts = ends.tolist().index(decided["num_games"]) + 1
+    assert 1 < num_parts < len(parts) == 7
     file.write_text("".join([header, *reversed(parts[:1] + parts[2:])]))
-    assert run(capsys, *words, "elo1=35") == decided
-    assert len(file.read_text().splitlines()) == 14
+    assert run(capsys, *words, "elo1=15") == decided
+    assert len(file.read_text().splitlines()) == 8
 
 
 @pytest.mark.parametrize(
@@ -316,7 +317,7 @@ def test_two_workers_play_the_same_match(
 ) -> None:
     result, file = whole
     other = tmp_path / "other.jsonl"
-    words = [*RANDOM, "games=80", "workers=2", f"results={other}"]
+    words = [*RANDOM, "games=132", "workers=2", f"results={other}"]
     assert run(capsys, *words) == result
     header, *parts = map(without_times, other.read_text().splitlines())
     expected = list(map(without_times, file.read_text().splitlines()))
@@ -327,7 +328,7 @@ def test_the_games_are_those_of_the_parts_in_order(
     whole: tuple[dict[str, Any], Path],
 ) -> None:
     game = make_game("tic_tac_toe")
-    parts = plan_match(paired_openings(game, num_pairs=40, num_plies=2, seed=0), seed=0)
+    parts = plan_match(paired_openings(game, num_pairs=66, num_plies=2, seed=0), seed=0)
     lines = list(map(json.loads, whole[1].read_text().splitlines()[1:]))
     assert [line["part"] for line in lines] == [part.number for part in parts]
     for line, part in zip(lines, parts, strict=True):

@@ -12,7 +12,7 @@ import ray
 
 from alphago.errors import PlayerError
 from alphago.players import make_player
-from eval.match_plan import MatchPart, plan_match
+from eval.match_plan import PAIRS_PER_PART, MatchPart, plan_match
 from eval.matches import MatchResult
 from scripts.workers import MatchTask, MatchWorker, RayWorkers, WorkerError, Workers, workers
 
@@ -21,7 +21,7 @@ WAIT_S = 60.0  # longest time for a process to start or to end on a busy machine
 
 
 def parts(num_parts: int, *, seed: int = 0) -> list[MatchPart]:
-    return plan_match([[cell % 7] for cell in range(16 * num_parts)], seed=seed)
+    return plan_match([[cell % 7] for cell in range(PAIRS_PER_PART * num_parts)], seed=seed)
 
 
 def tasks(num_tasks: int, *players: str, game: str = "tic_tac_toe") -> list[MatchTask]:
