@@ -92,7 +92,6 @@ class Standings(NamedTuple):
 
     elo: Mapping[str, float]  # of anchors with a fixed rating, and of whoever has played
     spans: Mapping[str, tuple[float, float]]  # their 95 % intervals
-    draw_elo: float
     met: Mapping[str, Collection[str]]  # by player, whoever it has played a whole match against
     asked: Mapping[str, int]  # by player, the matches that it was the first player of
 
@@ -150,13 +149,13 @@ def choose_opponent(
         return None
 
     def score_against(opponent: str) -> float:
-        return expected_score(elo[checkpoint] - elo[opponent], standings.draw_elo)
+        return expected_score(elo[checkpoint] - elo[opponent])
 
     def may_go_either_way(opponent: str) -> bool:
         lowest, highest = standings.spans.get(checkpoint, (-math.inf, math.inf))
         nearest = min(max(elo[opponent], lowest), highest)
         likely_low, likely_high = LIKELY_SCORES
-        score = expected_score(nearest - elo[opponent], standings.draw_elo)
+        score = expected_score(nearest - elo[opponent])
         return likely_low <= score <= likely_high
 
     candidates = [anchor for anchor in anchors if anchor not in met]
@@ -274,6 +273,6 @@ def describe_alarm(fall: Fall) -> str:
     )
 
 
-def is_beyond(rating: float, anchors: Mapping[str, float], *, draw_elo: float) -> bool:
+def is_beyond(rating: float, anchors: Mapping[str, float]) -> bool:
     """Tells whether a rating lies so far above all anchors that games with them tell little."""
-    return expected_score(rating - max(anchors.values()), draw_elo) > LIKELY_SCORES[1]
+    return expected_score(rating - max(anchors.values())) > LIKELY_SCORES[1]

@@ -68,7 +68,6 @@ def standings(summary: LadderSummary, parts: Sequence[PartResult]) -> Standings:
     return Standings(
         elo={rating.player: rating.elo for rating in rated},
         spans={rating.player: (rating.low, rating.high) for rating in rated},
-        draw_elo=summary.ratings.draw_elo,
         met=met,
         asked=asked,
     )

@@ -58,7 +58,7 @@ def describe_anchors(summary: "LadderSummary") -> str:
     for rating in reversed(summary.ratings.ratings):
         text = f"  {rating.player}: {rating.elo:.0f}"
         if weaker is not None:
-            score = expected_score(rating.elo - weaker.elo, summary.ratings.draw_elo)
+            score = expected_score(rating.elo - weaker.elo)
             text += (
                 f" # {rating.low:.0f} to {rating.high:.0f};"
                 f" {score:.0%} expected against the one before"
@@ -123,11 +123,7 @@ def _remarks(summary: "LadderSummary", left_out: Sequence[str]) -> Iterator[str]
         for rating in summary.ratings.ratings
         if rating.player in summary.settings.anchors
     }
-    beyond = [
-        rating.player
-        for _, rating in summary.rated
-        if is_beyond(rating.elo, anchors, draw_elo=summary.ratings.draw_elo)
-    ]
+    beyond = [rating.player for _, rating in summary.rated if is_beyond(rating.elo, anchors)]
     if beyond:
         yield (
             f"beyond all anchors: {', '.join(beyond)}; their ratings rest on games among"

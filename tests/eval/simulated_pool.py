@@ -1,10 +1,11 @@
 """A pool of players of known strength, whose games are random by the model of the ratings."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eval.elo import PairResult, RatingList, fit_ratings
+from eval.elo import PairResult, RatingList, expected_score, fit_ratings
 from eval.ladder import Standings, plan_round
 
 
@@ -21,24 +22,34 @@ class SimulatedPool:
         anchors: Sequence[str],
         *,
         seed: int,
-        draw_elo: float = 0.0,
+        draw_share: float = 0.0,
         num_games: int = 20,
     ) -> None:
-        """Begins without results; `strengths` are the true Elo of anchors and checkpoints."""
+        """Begins without results.
+
+        Args:
+            strengths: the true Elo of anchors and checkpoints.
+            anchors: whose Elo is known.
+            seed: of the results.
+            draw_share: of the games of equals.
+            num_games: of a match.
+        """
         self.results: list[PairResult] = []
         self._strengths = dict(strengths)
         self._anchors = list(anchors)
-        self._draw_elo = draw_elo
+        self._draw_odds = (2 * draw_share / (1 - draw_share)) ** 2
         self._num_games = num_games
         self._rng = np.random.default_rng(seed)
 
     def play(self, first: str, second: str) -> None:
         """Adds the result of a match."""
-        difference = self._strengths[first] - self._strengths[second]
-        win, loss = (
-            1 / (1 + 10 ** ((self._draw_elo - sign * difference) / 400)) for sign in (1, -1)
-        )
-        counts = self._rng.multinomial(self._num_games, [win, max(0.0, 1 - win - loss), loss])
+        score = expected_score(self._strengths[first] - self._strengths[second])
+        # Draws as in Davidson's model: draw^2 = odds * win * loss, with win + draw / 2 = score.
+        odds, spread = self._draw_odds, score * (1 - score)
+        root = math.sqrt(odds**2 / 4 + (4 - odds) * odds * spread)
+        draw = 2 * odds * spread / (odds / 2 + root) if odds else 0.0
+        win = score - draw / 2
+        counts = self._rng.multinomial(self._num_games, [win, draw, 1 - win - draw])
         self.results.append(PairResult(first, second, *counts.tolist()))
 
     def rate(self) -> RatingList:
@@ -57,7 +68,6 @@ class SimulatedPool:
         return Standings(
             elo={rating.player: rating.elo for rating in ratings.ratings},
             spans={rating.player: (rating.low, rating.high) for rating in ratings.ratings},
-            draw_elo=ratings.draw_elo,
             met=met,
             asked=asked,
         )

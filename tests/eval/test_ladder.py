@@ -72,11 +72,10 @@ def standing(
     asked: int = 0,
     others: dict[str, float] | None = None,
     margin: float = 0.0,
-    draw_elo: float = 0.0,
 ) -> Standings:
     ratings = {**ANCHORS, "step=9": elo, **(others or {})}
     span = (elo - margin, elo + margin)
-    return Standings(ratings, {"step=9": span}, draw_elo, {"step=9": set(met)}, {"step=9": asked})
+    return Standings(ratings, {"step=9": span}, {"step=9": set(met)}, {"step=9": asked})
 
 
 def choose(standings: Standings, *, earlier: Sequence[str] = ()) -> str | None:
@@ -129,7 +128,7 @@ def test_a_checkpoint_asks_for_so_many_matches_and_no_more() -> None:
 
 def test_a_ladder_of_one_anchor_is_enough() -> None:
     elo = {"random": 0.0, "a": 10.0, "b": 50.0}
-    standings = Standings(elo, {"b": (0.0, 90.0)}, 0.0, {"b": {"random"}}, {})
+    standings = Standings(elo, {"b": (0.0, 90.0)}, {"b": {"random"}}, {})
     arguments = {"anchors": ["random"], "earlier": ["a"], "standings": standings}
     assert choose_opponent("b", **arguments) == "a"
 
@@ -150,7 +149,7 @@ def test_guesses_come_from_the_neighbours() -> None:
 def test_a_round_has_one_match_for_each_checkpoint_that_needs_one() -> None:
     standings = standing(900, asked=NUM_OPPONENTS)
     assert plan_round(["step=5", "step=9"], list(ANCHORS), standings) == [("step=5", "good")]
-    first = plan_round(names(3), list(ANCHORS), Standings(ANCHORS, {}, 0.0, {}, {}))
+    first = plan_round(names(3), list(ANCHORS), Standings(ANCHORS, {}, {}, {}))
     assert first == [(name, "middle") for name in names(3)]
 
 
@@ -166,12 +165,12 @@ def test_anchors_without_ratings_play_those_before_them() -> None:
     assert plan_anchors("abc", is_fixed=lambda name: True, reach=2) == []
 
 
-@pytest.mark.parametrize("draw_elo", [0.0, 60.0])
-def test_the_ladder_finds_the_strength_of_simulated_checkpoints(draw_elo: float) -> None:
+@pytest.mark.parametrize("draw_share", [0.0, 0.3])
+def test_the_ladder_finds_the_strength_of_simulated_checkpoints(draw_share: float) -> None:
     strengths = dict(zip(names(6), [40, 350, 820, 1050, 1400, 1650], strict=True))
     num_inside = num_ratings = 0
     for seed in range(15):
-        pool = SimulatedPool(ANCHORS | strengths, list(ANCHORS), seed=seed, draw_elo=draw_elo)
+        pool = SimulatedPool(ANCHORS | strengths, list(ANCHORS), seed=seed, draw_share=draw_share)
         ratings = pool.climb(list(strengths))
         assert 3 * len(strengths) <= len(pool.results) <= NUM_OPPONENTS * len(strengths)
         assert len({(r.first, r.second) for r in pool.results}) == len(pool.results)
@@ -204,7 +203,7 @@ def share_of_alarms(strengths: Sequence[float], *, num: int) -> float:
     checkpoints, num_alarms = names(len(strengths)), 0
     true = ANCHORS | dict(zip(checkpoints, strengths, strict=True))
     for seed in range(num):
-        pool = SimulatedPool(true, list(ANCHORS), seed=seed, draw_elo=30.0)
+        pool = SimulatedPool(true, list(ANCHORS), seed=seed, draw_share=0.1)
         for before, checkpoint in itertools.pairwise(["weak", *checkpoints]):
             for opponent in ("middle", "good", "strong", before):
                 pool.play(checkpoint, opponent)
@@ -259,5 +258,5 @@ def test_a_run_without_results_has_no_alarm() -> None:
 
 
 def test_beyond_all_anchors_is_where_games_with_them_tell_little() -> None:
-    assert not is_beyond(1300 + 500, ANCHORS, draw_elo=0)
-    assert is_beyond(1300 + 700, ANCHORS, draw_elo=0)
+    assert not is_beyond(1300 + 500, ANCHORS)
+    assert is_beyond(1300 + 700, ANCHORS)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from eval.ladder_files import load_ladder
+from eval.match_plan import PAIRS_PER_PART
 from eval.matches import Tally
 from scripts.main import main
 from scripts.workers import MatchTask
@@ -166,7 +167,7 @@ def test_a_new_checkpoint_plays_and_the_others_do_not(run: Path, played: list[Ma
 
 
 def test_parts_of_a_match_that_are_missing_are_played(run: Path, played: list[MatchTask]) -> None:
-    words = ["games=40", "checkpoints=2"]  # two parts
+    words = [f"games={4 * PAIRS_PER_PART}", "checkpoints=2"]  # two parts
     assert main(["rate", str(run), f"ladder={ladder_of(run)}", "workers=1", *words]) == 0
     path = run / "ratings" / "results.jsonl"
     lines = path.read_text().splitlines(keepends=True)
@@ -175,7 +176,7 @@ def test_parts_of_a_match_that_are_missing_are_played(run: Path, played: list[Ma
     num_before = len(played)
     assert main(["rate", str(run), "workers=1", *words]) == 0
     (again,) = played[num_before:]
-    assert (again.part.number, again.part.num_games) == (1, 20)
+    assert (again.part.number, again.part.num_games) == (1, 2 * PAIRS_PER_PART)
     assert sorted(path.read_text().splitlines(keepends=True)) == sorted(lines)
 
 
