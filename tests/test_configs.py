@@ -37,7 +37,7 @@ def test_every_game_has_a_config_and_a_suite_it_can_play(name: str) -> None:
     config = to_run_config(compose_config([f"game={name}"]))
     assert config.game.name == name
     if config.suite.file is not None:
-        load_suite(make_game(name), config.suite.file)
+        load_suite(make_game(config.game.text), config.suite.file)
 
 
 def test_connect_four_suite_comes_with_the_project() -> None:
@@ -46,7 +46,11 @@ def test_connect_four_suite_comes_with_the_project() -> None:
 
 def test_experiments_choose_their_game_and_can_be_overridden() -> None:
     config = to_run_config(compose_config(["experiment=tic_tac_toe_3min"]))
-    assert (config.game.name, config.minutes, config.suite.file) == ("tic_tac_toe", 2.7, None)
+    assert (config.game.name, config.minutes, config.suite.file) == (
+        "tic_tac_toe",
+        2.7,
+        "tic_tac_toe",
+    )
     config = to_run_config(compose_config(["experiment=connect_four_30min", "minutes=1"]))
     assert (config.game.name, config.minutes) == ("connect_four", 1)
 
