@@ -56,14 +56,11 @@ def describe_anchors(summary: "LadderSummary") -> str:
         f"anchors: # Elo; {settings.games} games of each with the two before it",
     ]
     for rating in reversed(summary.ratings.ratings):
-        text = f"  {rating.player}: {rating.elo:.0f}"
+        how = "by definition" if rating.is_anchor else f"{rating.low:.0f} to {rating.high:.0f}"
         if weaker is not None:
             score = expected_score(rating.elo - weaker.elo)
-            text += (
-                f" # {rating.low:.0f} to {rating.high:.0f};"
-                f" {score:.0%} expected against the one before"
-            )
-        lines.append(text if weaker is not None else f"{text} # by definition")
+            how += f"; expects {score:.0%} against the one before"
+        lines.append(f"  {rating.player}: {rating.elo:.0f} # {how}")
         weaker = rating
     return "\n".join(lines)
 
