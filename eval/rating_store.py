@@ -87,13 +87,13 @@ class RatingStore:
         self.parts = _read_results(folder / RESULTS_FILE)
 
     def settings(self) -> RatingSettings | None:
-        """Returns what the results were played with, None before there are any.
+        """Returns what the results were played with, None while there are none.
 
         Raises:
             LadderError: if the file cannot be read or holds something else.
         """
         path = self.folder / SETTINGS_FILE
-        if not path.exists():
+        if not self.parts:
             return None
         data = _read_json(path)
         names = {field.name for field in fields(RatingSettings)}
@@ -108,7 +108,7 @@ class RatingStore:
             LadderError: if they were played with something else, or the file cannot be written.
         """
         stored = self.settings()
-        if stored is None or not self.parts:
+        if stored is None:
             self._write(SETTINGS_FILE, asdict(settings))
         elif stored != settings:
             raise LadderError(f"{self.folder}: {_what_differs(stored, settings)}")

@@ -48,7 +48,7 @@ class HeldCheckpoints:
         if source is None:
             return False
         try:
-            shutil.copytree(source, target, copy_function=_link, dirs_exist_ok=True)
+            shutil.copytree(source, target, copy_function=_link)
         except (OSError, shutil.Error) as error:
             shutil.rmtree(target, ignore_errors=True)
             if not source.exists():  # the run has just removed it

@@ -118,8 +118,23 @@ def test_results_of_other_settings_are_not_mixed(
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"game": "x"}'])
 def test_broken_settings_are_named(tmp_path: Path, content: str) -> None:
+    store = RatingStore(tmp_path)
+    store.begin(SETTINGS)
+    store.add(PARTS[0])
     (tmp_path / "settings.json").write_text(content)
     with pytest.raises(LadderError, match=r"settings\.json: "):
+        store.settings()
+
+
+def test_settings_without_results_bind_nobody(tmp_path: Path) -> None:
+    store = RatingStore(tmp_path)
+    (tmp_path / "settings.json").write_text("broken")
+    assert store.settings() is None
+    store.begin(SETTINGS)
+    store.add(PARTS[0])
+    assert store.settings() == SETTINGS
+    (tmp_path / "settings.json").unlink()
+    with pytest.raises(LadderError, match=r"settings\.json: cannot be read: No such file"):
         RatingStore(tmp_path).settings()
 
 
