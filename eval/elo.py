@@ -11,9 +11,19 @@ means beside a match (`elo_of_score`) and to the sequential test (`eval/sprt.py`
 this is Elo's model alone. The anchors' ratings are known and stay, so that a pool has a zero that
 does not drift with it.
 
-BayesElo's model (Rao and Kupper 1967) and Davidson's own have another scale: there a difference
-tells the odds of decided games, and 30 wins, 20 draws and 10 losses are +140 and +191 Elo, not
-+120. TABLE
+Other models of draws have scales of their own: by that of BayesElo (Rao and Kupper 1967) 30 wins,
+20 draws and 10 losses are +140 Elo, by Davidson's own +191, and here +120, as the score says. Which
+covers more was measured, on pools of eight players with one or two anchors, 40 games a pair. Shares
+of the ratings that lie in the 95 % intervals (three pools; 500 trials of each, * 200):
+
+    results by                             this model      BayesElo *      Davidson *
+    Elo's score, no draws                  0.94 to 0.96    the same        the same
+    Elo's score, 30 % of draws             0.95            0.91 to 0.94    0.45 to 0.87
+    this model, 27 % between equals        0.95
+    BayesElo's model, drawElo 100          0.93 to 0.95    0.95 to 0.96    0.77 to 0.94
+
+With more games a wrong scale shows more: with 100 a pair BayesElo's model holds 0.89 to 0.93 of the
+second kind, and this one holds 0.91 to 0.93 of the fourth.
 """
 
 import math
@@ -149,7 +159,7 @@ def fit_ratings(results: Sequence[PairResult], *, anchors: Mapping[str, float]) 
     )
 
 
-def expected_score(difference: float, draw_elo: float = 0) -> float:
+def expected_score(difference: float) -> float:
     """Returns the score that a player expects who is `difference` Elo stronger, in [0, 1]."""
     return (1 + math.tanh(difference * _LOGITS_PER_ELO / 2)) / 2
 

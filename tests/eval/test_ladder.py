@@ -104,8 +104,8 @@ def test_two_anchors_come_first_then_checkpoints_too() -> None:
 def test_who_is_certain_to_win_or_lose_is_left_out_after_two_anchors() -> None:
     low, high = LIKELY_SCORES
     elo = 1000.0
-    assert not low <= expected_score(elo - 300, 0) <= high
-    assert low <= expected_score(elo - 700, 0) <= high
+    assert not low <= expected_score(elo - 300) <= high
+    assert low <= expected_score(elo - 700) <= high
     met = ["good", "strong"]
     assert choose(standing(elo, met=met)) == "middle"
     assert choose(standing(elo, met=[*met, "middle"])) is None

@@ -29,10 +29,11 @@ def test_intervals_hold_the_truth(pool: str, draw_model: DrawModel, num_games: i
     assert min(held.values()) >= 0.9
 
 
-def test_intervals_of_results_on_another_scale_are_off() -> None:
-    # 100 games a pair show that BayesElo's ratings are not Elo's where games are drawn.
-    held = coverage(POOLS["ladder"], rao_kupper_draws, num_games=100, num_trials=200, seed=11)
-    assert 0.85 < mean(held.values()) < 0.95
+def test_results_on_another_scale_show() -> None:
+    # BayesElo's ratings are not Elo's where games are drawn, and 100 games a pair tell.
+    pool = POOLS["everybody meets everybody"]
+    held = coverage(pool, rao_kupper_draws, num_games=100, num_trials=500, seed=11)
+    assert mean(held.values()) == pytest.approx(0.91, abs=0.03)
 
 
 @pytest.mark.parametrize("draws", [0.0, 0.6])
