@@ -39,6 +39,7 @@ from eval.elo_posterior import Floats, Posterior, find_covariance, find_interval
 
 _LOGITS_PER_ELO = math.log(10) / 400
 _PRIOR_SD = 1_000.0  # Elo
+_MAX_ANCHOR = 10_000  # Elo; far beyond, a chance would be 0 in floating point
 
 # Wins, draws and losses of pairs of players, from the side of the first.
 _Tallies: TypeAlias = dict[tuple[str, str], tuple[int, int, int]]
@@ -133,8 +134,8 @@ def fit_ratings(results: Sequence[PairResult], *, anchors: Mapping[str, float]) 
         A rating for each player and anchor. It does not depend on the order of the results.
 
     Raises:
-        EloError: without an anchor, if an anchor's Elo is not a finite number, or if a result has a
-            negative count or a player against itself.
+        EloError: without an anchor, if an anchor's Elo is no number from -10,000 to 10,000, or if a
+            result has a negative count or a player against itself.
     """
     _check_anchors(anchors)
     tallies = _merge_results(results)
@@ -186,13 +187,14 @@ def _draw_elo(level: float) -> float:
 
 
 def _check_anchors(anchors: Mapping[str, float]) -> None:
-    """Raises `EloError` unless there is an anchor and each has a finite Elo."""
+    """Raises `EloError` unless there is an anchor and each has an Elo that can be."""
     if not anchors:
         raise EloError("no anchor: give at least one player's Elo, or the ratings have no zero")
     for player, elo in anchors.items():
         is_number = isinstance(elo, int | float) and not isinstance(elo, bool)
-        if not is_number or not math.isfinite(elo):
-            raise EloError(f"anchor {player!r}: Elo is {elo!r}, allowed: a finite number")
+        if not is_number or not abs(elo) <= _MAX_ANCHOR:  # NaN is refused as well
+            allowed = f"a number from {-_MAX_ANCHOR} to {_MAX_ANCHOR}"
+            raise EloError(f"anchor {player!r}: Elo is {elo!r}, allowed: {allowed}")
 
 
 def _merge_results(results: Iterable[PairResult]) -> _Tallies:

@@ -253,6 +253,12 @@ def test_every_wild_pool_has_ratings() -> None:
             assert math.isfinite(rating.low) and math.isfinite(rating.high)
 
 
+def test_impossible_results_have_ratings() -> None:
+    # The weaker by 20,000 Elo wins and draws.
+    ratings = fit(("a", "b", 9, 5, 0), ("b", "c", 0, 5, 7), ("c", "a", 2, 2, 2), a=-1e4, b=1e4)
+    assert -1e4 < elos(ratings)["c"] < 1e4
+
+
 def test_forty_players_take_less_than_two_seconds() -> None:
     rng = np.random.default_rng(2)
     pairs = rng.permutation(list(combinations(range(40), 2)))[:300]
@@ -271,8 +277,9 @@ def test_forty_players_take_less_than_two_seconds() -> None:
     [
         ([("a", "b", 1, 0, 0)], {}, r"^no anchor: "),
         ([], {}, r"^no anchor: "),
-        ([], {"a": math.nan}, r"^anchor 'a': Elo is nan, allowed: a finite number$"),
+        ([], {"a": math.nan}, r"^anchor 'a': Elo is nan, allowed: a number from -10000 "),
         ([], {"a": math.inf}, r"^anchor 'a': Elo is inf, "),
+        ([], {"a": -10_001}, r"^anchor 'a': Elo is -10001, "),
         ([], {"a": "100"}, r"^anchor 'a': Elo is '100', "),
         ([], {"a": True}, r"^anchor 'a': Elo is True, "),
         ([("a", "a", 1, 0, 0)], {"a": 0}, r"^result of 'a' against itself: "),
