@@ -52,11 +52,13 @@ class ResultsFile:
         self._path = path
         header = json.loads(json.dumps({_VERSION_KEY: VERSION, **header}))
         try:
+            if path.exists() and not path.is_file():
+                raise ValueError("it is a folder or a device")
             if not path.exists() or path.stat().st_size == 0:
                 with replace_file(path) as new:
                     new.write(_line(header))
             self._file = path.open("r+b")
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path as well
             raise self._unusable(error) from error
         try:
             self._lock()

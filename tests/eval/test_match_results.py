@@ -1,5 +1,6 @@
 import json
 import logging
+import os
 
 import pytest
 
@@ -152,6 +153,7 @@ def test_a_file_in_use_is_refused(path):
 
 
 def test_a_file_that_cannot_be_made_is_refused(tmp_path):
-    for path in (tmp_path, tmp_path / "no" / "folder", tmp_path / "a\0b"):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", tmp_path / "no" / "folder", tmp_path / "a\0b"):
         with pytest.raises(ResultsError, match="no file for results"):
             open_file(path)
