@@ -15,7 +15,7 @@ from eval.matches import MatchResult, Thinking
 
 GAME = make_game("tic_tac_toe")
 HEADER = {"players": ("random", "random"), "seed": 3, "openings": "random"}
-PARTS = plan_match([[cell] for cell in range(9)] * 4, seed=3)
+PARTS = plan_match([[cell] for cell in range(9)] * 8, seed=3)
 
 
 def play(part):
