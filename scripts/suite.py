@@ -168,12 +168,10 @@ def _report(game: "Game", suite: "Suite", answers: "Answers", *, failures: bool)
 
 def _kind_table(kinds: "dict[str, SuiteResult]") -> str:
     """Returns the shares of each kind of position, a row each."""
-    rows = [("kind", "moves played", "raw policy")]
-    rows += [
-        (kind, _describe(one.choice), _describe(one.raw_policy)) for kind, one in kinds.items()
-    ]
-    if all(one.raw_policy is None for one in kinds.values()):
-        rows = [row[:2] for row in rows]
+    has_policy = any(one.raw_policy is not None for one in kinds.values())
+    rows = [["kind", "moves played", *["raw policy"] * has_policy]]
+    for kind, one in kinds.items():
+        rows.append([kind, _describe(one.choice), *[_describe(one.raw_policy)] * has_policy])
     return format_table(rows)
 
 
@@ -215,7 +213,7 @@ def _failures(game: "Game", suite: "Suite", answers: "Answers") -> list[Failure]
             id=suite.labels[row],
             kind=suite.kinds[row],
             chosen=game.action_to_text(int(answers.chosen[row])),
-            best=[game.action_to_text(int(a)) for a in suite.right_actions[row].nonzero()[0]],
+            best=[game.action_to_text(a) for a in suite.right_actions[row].nonzero()[0].tolist()],
         )
-        for row in (~is_right).nonzero()[0]
+        for row in (~is_right).nonzero()[0].tolist()
     ]

@@ -307,6 +307,27 @@ def test_suite_of_a_run_shows_search_and_raw_policy(
     assert "100.0% (2 of 2), 95 % interval" in lines[2]
 
 
+def test_suite_of_every_checkpoint_of_a_run(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "wins.json"
+    positions = [{"moves": "0 3 1 4", "best": ["2"]}, {"moves": "0 3 1 8", "best": ["2"]}]
+    file.write_text(json.dumps({"positions": positions}), encoding="utf-8")
+    words = ["suite", f"{finished}:simulations=200", str(file), "--checkpoints"]
+    assert main(words) == 0
+    heading, *rows = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["step", "raw", "policy", "moves", "played"]
+    steps = sorted(int(folder.name) for folder in (finished / "checkpoints").iterdir())
+    assert [int(row.split()[0]) for row in rows] == steps
+    assert all(row.endswith("100.0% (2 of 2)") for row in rows)
+    assert main([*words, "--json"]) == 0
+    results = json.loads(capsys.readouterr().out)
+    assert [result["step"] for result in results] == steps
+    assert [result["choice"]["share"] for result in results] == [1.0] * len(steps)
+    assert main(["suite", f"{finished}:step={steps[0]}", str(file), "--checkpoints"]) == 2
+    assert "allowed: a run, without step=" in capsys.readouterr().err
+
+
 def test_suite_file_of_a_run_is_found_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

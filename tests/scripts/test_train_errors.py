@@ -58,7 +58,7 @@ WRONG = [
     (["suite.file=nowhere.json"], ["nowhere.json", "no such file"]),
     (["suite.file=connect_fuor"], ["connect_fuor", "connect_four"]),
     (["game=tic_tac_toe", "suite.file=connect_four"], ["is for connect_four", "tic_tac_toe"]),
-    (["target=0.9", "game=tic_tac_toe"], ["target", "0.9", "suite.file"]),
+    (["target=0.9", "game=go_5x5"], ["target", "0.9", "suite.file"]),
     (["evaluator.backend=torch", "evaluator.precision=int8"], ["evaluator.precision", "'int8'"]),
     (["--multrun"], ["--multrun", "--multirun"]),
     (["--cfg", "all"], ["--cfg", "job"]),

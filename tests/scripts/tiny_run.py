@@ -24,6 +24,7 @@ TINY = (
     "gate.num_games=4",
     "gate.num_simulations=2",
     "gate.opening_plies=2",
+    "suite.file=null",
     "games_per_iteration=8",
     "minutes=null",
     "games=8",

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 NUM_KILLS = 20
 OPTIONS = [
     "game=tic_tac_toe",
+    "suite.file=null",
     "network=tiny",
     "selfplay.num_actors=2",
     "selfplay.num_simulations=16",

@@ -104,6 +104,7 @@ def test_a_run_survives_the_death_of_an_actor_and_is_resumed(
 
 OPTIONS = (
     "game=tic_tac_toe",
+    "suite.file=null",
     "network=tiny",
     "selfplay.num_actors=1",
     "selfplay.num_games=4",
