@@ -98,7 +98,7 @@ class ConnectFour(LineGame):
             symmetries=mirror_symmetries(NUM_ROWS, NUM_COLUMNS),
         )
         moves = tuple(str(column + 1) for column in range(NUM_COLUMNS))
-        super().__init__(spec, moves, line_length=LINE_LENGTH)
+        super().__init__(spec, moves, line_length=LINE_LENGTH, stones_fall=True)
 
     def _play_all(
         self, states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]

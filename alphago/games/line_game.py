@@ -1,4 +1,4 @@
-"""What games of putting stones in a line share: states, the test for a line, observations.
+"""What games of putting stones in a line share: states, putting a stone, observations.
 
 A game adds its own rules of where a stone may go. Kernels speak of one state; those whose names end
 in `_all` map one over a batch. Cells hold the id of the stone's player, or `EMPTY`.
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from alphago.errors import IllegalActionError, NotationError
 from alphago.games.game import GameSpec, Symmetry
 from alphago.games.line_heuristic import line_heuristic_values
+from alphago.games.lines import completes_line
 from alphago.games.notation import illegal_action, integer_actions
 from alphago.games.random_bits import Streams, new_streams
 from alphago.games.symmetry import transform_observations
@@ -44,46 +45,6 @@ def copy_states(states: States) -> States:
 
 
 @kernel
-def count_stones(board: Int8Array, row: int, column: int, row_step: int, column_step: int) -> int:
-    """Counts the stones of one colour next to each other, from a cell on in one direction.
-
-    Args:
-        board: int8 [H, W].
-        row: row of a cell with a stone, which is not counted itself.
-        column: its column.
-        row_step: -1, 0 or 1, the direction.
-        column_step: likewise.
-
-    Returns:
-        The number of stones of the same player beyond the cell.
-    """
-    height, width = board.shape
-    player = board[row, column]
-    count = 0
-    row += row_step
-    column += column_step
-    while 0 <= row < height and 0 <= column < width and board[row, column] == player:
-        count += 1
-        row += row_step
-        column += column_step
-    return count
-
-
-@kernel
-def completes_line(board: Int8Array, row: int, column: int, line_length: int) -> bool:
-    """Tells whether the stone on a cell is part of a line of at least `line_length`.
-
-    Only lines through this cell are looked at: no other can be new when its stone was the last.
-    """
-    for row_step, column_step in ((0, 1), (1, 0), (1, 1), (1, -1)):
-        ahead = count_stones(board, row, column, row_step, column_step)
-        behind = count_stones(board, row, column, -row_step, -column_step)
-        if behind + 1 + ahead >= line_length:
-            return True
-    return False
-
-
-@kernel
 def put_stone(state: np.void, row: int, column: int, line_length: int) -> None:
     """Puts a stone of the player to move on an empty cell and ends their turn. In place."""
     board = state["board"]
@@ -92,7 +53,7 @@ def put_stone(state: np.void, row: int, column: int, line_length: int) -> None:
     state["num_moves"] += 1
     state["to_play"] = 1 - player
     # The line comes first: a stone on the last free cell may win.
-    if completes_line(board, row, column, line_length):
+    if completes_line(board, player, row, column, line_length):
         state["winner"] = player
         state["is_over"] = True
     elif state["num_moves"] == board.size:
@@ -143,16 +104,20 @@ class LineGame(abc.ABC):
     Planes of an observation: own stones, the opponent's stones, all ones if player 0 is to move.
     """
 
-    def __init__(self, spec: GameSpec, moves: tuple[str, ...], *, line_length: int) -> None:
+    def __init__(
+        self, spec: GameSpec, moves: tuple[str, ...], *, line_length: int, stones_fall: bool
+    ) -> None:
         """Keeps the facts.
 
         Args:
             spec: the game's facts.
             moves: the text of each action [A], all different.
             line_length: stones of a line that wins.
+            stones_fall: whether a stone comes to rest on another one or the bottom.
         """
         self._spec = spec
         self._line_length = line_length
+        self._stones_fall = stones_fall
         self._moves = moves
         self._actions = {move: action for action, move in enumerate(moves)}
 
@@ -266,7 +231,7 @@ class LineGame(abc.ABC):
 
     def heuristic_values(self, states: States) -> FloatArray:
         """Returns float32 [B], guesses for the player to move, see `line_heuristic.py`."""
-        return line_heuristic_values(states, self._line_length)
+        return line_heuristic_values(states, self._line_length, stones_fall=self._stones_fall)
 
     def action_to_text(self, action: int) -> str:
         """Returns the move's text.

@@ -3,14 +3,19 @@
 A *window* is as many cells in a row as a line needs. One that holds stones of a single player can
 still become a line of theirs, and is worth more the more stones it holds; a window with stones of
 both is worth nothing. That cells near the middle are worth more follows: more windows hold them.
+
+Windows do not tell what the next stone does. So it is looked at apart: whoever is to move and can
+complete a line wins, and loses if the opponent threatens to complete lines on two cells.
 """
 
 import numpy as np
 
+from alphago.games.lines import completes_line
 from alphago.kernels import kernel
-from alphago.types import FloatArray, Int8Array, States
+from alphago.types import EMPTY, FloatArray, Int8Array, States
 
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))  # of rows and columns, the directions of windows
+_LINE_BALANCE = 10_000  # of a line that nobody can prevent, more than all windows
 _EVEN_BALANCE = 16  # at this balance the value is a half; only its order matters
 
 
@@ -63,15 +68,57 @@ def window_balance(board: Int8Array, player: int, line_length: int) -> int:
 
 
 @kernel
-def fill_heuristic_values_all(states: States, line_length: int, values: FloatArray) -> None:
+def count_threats(board: Int8Array, player: int, line_length: int, stones_fall: bool) -> int:
+    """Returns on how many cells a player could complete a line with the next stone.
+
+    Args:
+        board: int8 [H, W].
+        player: whose stone.
+        line_length: stones of a line.
+        stones_fall: whether a stone needs another one, or the bottom, below.
+
+    Returns:
+        The number of cells.
+    """
+    height, width = board.shape
+    num_threats = 0
+    for column in range(width):
+        for row in range(height):
+            has_support = row == height - 1 or board[row + 1, column] != EMPTY
+            if board[row, column] == EMPTY and (has_support or not stones_fall):
+                num_threats += completes_line(board, player, row, column, line_length)
+    return num_threats
+
+
+@kernel
+def position_balance(board: Int8Array, player: int, line_length: int, stones_fall: bool) -> int:
+    """Returns what a position is worth to the player, who is to move."""
+    if count_threats(board, player, line_length, stones_fall) > 0:
+        return _LINE_BALANCE
+    if count_threats(board, 1 - player, line_length, stones_fall) > 1:
+        return -_LINE_BALANCE
+    return window_balance(board, player, line_length)
+
+
+@kernel
+def fill_heuristic_values_all(
+    states: States, line_length: int, stones_fall: bool, values: FloatArray
+) -> None:
     """Writes the value of each state for its player to move. `values`, float32 [B], in place."""
     for b in range(len(states)):
-        balance = window_balance(states[b]["board"], states[b]["to_play"], line_length)
+        board, player = states[b]["board"], states[b]["to_play"]
+        balance = position_balance(board, player, line_length, stones_fall)
         values[b] = balance / (abs(balance) + _EVEN_BALANCE)
 
 
-def line_heuristic_values(states: States, line_length: int) -> FloatArray:
-    """Returns float32 [B], see `heuristic.HeuristicGame`, for states with a board of stones."""
+def line_heuristic_values(states: States, line_length: int, *, stones_fall: bool) -> FloatArray:
+    """Returns float32 [B], see `heuristic.HeuristicGame`, for states with a board of stones.
+
+    Args:
+        states: [B] states of a line game.
+        line_length: stones of a line.
+        stones_fall: whether a stone needs another one, or the bottom, below.
+    """
     values = np.empty(len(states), np.float32)
-    fill_heuristic_values_all(states, line_length, values)
+    fill_heuristic_values_all(states, line_length, stones_fall, values)
     return values

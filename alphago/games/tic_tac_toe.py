@@ -86,7 +86,8 @@ class TicTacToe(LineGame):
             pass_action=None,
             symmetries=board_symmetries(SIZE, SIZE),
         )
-        super().__init__(spec, tuple(str(cell) for cell in range(NUM_CELLS)), line_length=SIZE)
+        moves = tuple(str(cell) for cell in range(NUM_CELLS))
+        super().__init__(spec, moves, line_length=SIZE, stones_fall=False)
 
     def _play_all(
         self, states: States, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]

@@ -5,7 +5,7 @@ import pytest
 
 from alphago.games import GAME_NAMES, make_game
 from alphago.games.heuristic import HeuristicGame, NoHeuristic, heuristic_of
-from alphago.games.line_heuristic import stones_weight, window_balance
+from alphago.games.line_heuristic import count_threats, stones_weight, window_balance
 from alphago.games.notation import parse_moves, replay
 from alphago.games.random_play import random_states
 from alphago.types import EMPTY
@@ -74,16 +74,49 @@ def test_a_game_without_guesses_looks_even():
 
 
 @pytest.mark.parametrize("name", LINE_GAMES)
-def test_the_view_is_that_of_the_player_to_move(name):
+def test_with_colours_swapped_the_value_is_the_same(name):
     game = make_game(name)
     states = positions(game)
     values = game.heuristic_values(states)
     assert values.any()
     swapped = states.copy()
     swapped["to_play"] = 1 - states["to_play"]
-    assert (game.heuristic_values(swapped) == -values).all()
     swapped["board"] = np.where(states["board"] == EMPTY, EMPTY, 1 - states["board"])
     assert (game.heuristic_values(swapped) == values).all()
+
+
+@pytest.mark.parametrize("name", LINE_GAMES)
+def test_windows_are_worth_the_opposite_to_the_other_player(name):
+    for state in positions(make_game(name)):
+        board, length = state["board"], 3 if name == "tic_tac_toe" else 4
+        assert window_balance(board, 0, length) == -window_balance(board, 1, length)
+
+
+@pytest.mark.parametrize(
+    ("name", "moves", "num_own", "num_opposing"),
+    [
+        ("tic_tac_toe", "0 4 1 8", 1, 0),  # 2
+        ("tic_tac_toe", "0 1 3 4 8", 1, 1),  # O on 7, X on 6
+        ("connect_four", "4 1 4 1 4", 0, 1),  # 4
+        ("connect_four", "3 1 4 1 5", 0, 2),  # 2 and 6
+        ("connect_four", "3 3 4 4 5", 0, 2),  # 2 and 6; O's line above them has no support
+        ("connect_four", "3 3 4 4 5 5", 2, 0),
+    ],
+)
+def test_threats_are_cells_that_complete_a_line(name, moves, num_own, num_opposing):
+    game = make_game(name)
+    states = replay(game, parse_moves(game, moves))
+    board, to_play = states["board"][0], int(states["to_play"][0])
+    rules = (3, False) if name == "tic_tac_toe" else (4, True)
+    assert count_threats(board, to_play, *rules) == num_own
+    assert count_threats(board, 1 - to_play, *rules) == num_opposing
+    value = game.heuristic_values(states)[0]
+    if num_own:
+        assert value > 0.99
+    elif num_opposing > 1:
+        assert value < -0.99
+    else:
+        assert abs(value) < 0.99
 
 
 def test_weights_of_windows():

@@ -10,7 +10,7 @@ import pytest
 
 from alphago.errors import IllegalActionError, NotationError, UnknownGameError
 from alphago.games import GAME_NAMES, Game, make_game
-from alphago.games.line_game import completes_line
+from alphago.games.lines import completes_line
 from alphago.games.notation import parse_moves, replay
 from alphago.games.random_play import random_legal_actions
 from alphago.types import EMPTY, States
@@ -124,11 +124,14 @@ def test_every_line_is_seen_from_each_of_its_stones(
     for line in lines:
         board = np.full((height, width), EMPTY, np.int8)
         board[tuple(zip(*line, strict=True))] = 1
-        assert all(completes_line(board, row, column, length) for row, column in line)
+        assert all(completes_line(board, 1, row, column, length) for row, column in line)
         for cell in line:
             broken = board.copy()
             broken[cell] = 0
-            assert not any(completes_line(broken, row, column, length) for row, column in line)
+            others = [other for other in line if other != cell]
+            assert not any(completes_line(broken, 1, *other, length) for other in others)
+            assert not completes_line(broken, 0, *cell, length)
+            assert completes_line(broken, 1, *cell, length)  # where a stone would complete it
 
 
 # --- what is refused ---
