@@ -152,14 +152,14 @@ def test_match_shows_both_sides_score_interval_and_distinct_games(
     assert sum(first) == sum(second) == 10
     assert every == [a + b for a, b in zip(first, second, strict=True)]
     assert "95 % interval" in lines[4]
-    assert lines[5].strip().startswith("20 games, ")
-    assert lines[5].endswith(
+    assert lines[6].strip().startswith("20 games, ")
+    assert lines[6].endswith(
         " distinct (from 2 random opening plies, each opening played from both sides)"
     )
     assert main(["match", *words, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert list(result["total"].values()) == every
-    assert lines[5].split()[2] == str(result["num_distinct_games"])
+    assert lines[6].split()[2] == str(result["num_distinct_games"])
 
 
 def test_match_of_random_players_is_not_a_player_against_its_twin(
