@@ -138,12 +138,14 @@ def _list_suites() -> str:
     """Returns the suites that come with the project as a table."""
     from eval.suite_files import open_suite
 
-    rows = [("suite", "game", "positions", "kinds")]
+    rows = [("suite", "game", "positions", "decisive", "kinds")]
     for name in shipped_suites():
         file = open_suite(name)
         entries = [entry for entry in file.entries if isinstance(entry, dict)]
         kinds = sorted({entry["kind"] for entry in entries if "kind" in entry})
-        rows.append((name, file.game or "any", str(len(entries)), ", ".join(kinds)))
+        decisive = sum(entry.get("decisive", True) for entry in entries)
+        counts = (str(len(entries)), str(decisive))
+        rows.append((name, file.game or "any", *counts, ", ".join(kinds)))
     return format_table(rows)
 
 

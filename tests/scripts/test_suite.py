@@ -32,7 +32,7 @@ def test_without_words_the_suites_are_listed(capsys: pytest.CaptureFixture[str])
     lines = lines_of(capsys)
     assert [line.split()[0] for line in lines] == ["suite", *shipped_suites()]
     (line,) = [line for line in lines if line.startswith("go_9x9 ")]
-    assert line.split()[1:4] == ["go_9x9", "23", "capture,"]
+    assert line.split()[1:5] == ["go_9x9", "22", "18", "capture,"]
 
 
 @pytest.mark.parametrize("file", [[], ["nothing_alike"]])
