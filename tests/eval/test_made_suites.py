@@ -9,7 +9,7 @@ from alphago.games import make_game
 from alphago.games.go import Go
 from alphago.players import make_player
 from eval.suite_files import open_suite, read_positions
-from eval.suites import load_suite, run_suite
+from eval.suites import load_suite, run_suite, take_positions
 from scripts.suite import shipped_suites
 from tests.eval.go_positions import KINDS, only_winning_move
 from tests.eval.line_positions import one_ply_kind
@@ -85,3 +85,12 @@ def test_a_capture_that_only_gains_points_is_not_proven():
     game = make_game("go_5x5:komi=0.5")
     stones = [[game.text_to_action(point) for point in points] for points in (["B2", "C1"], ["B1"])]
     assert only_winning_move(game, game.position(*stones, 0)) is None
+
+
+def test_end_positions_of_connect_four_are_solved_alike_to_their_end():
+    game = make_game("connect_four")
+    suite = load_suite(game, "connect_four")
+    late = np.flatnonzero((game.board(suite.states) < 0).sum(axis=(1, 2)) <= 12)
+    assert len(late) == 27
+    player = make_player("alphabeta:depth=12", game=game, seed=0)
+    assert run_suite(player, take_positions(suite, late)).choice.share == 1.0
