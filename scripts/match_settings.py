@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 NUM_GAMES = 40  # as in the gate
 MOST_GAMES = 400  # of a sequential test
 OPENING_PLIES = 4  # as in the gate
-TIMEOUT_S = 60.0
+TIMEOUT_S = 60.0  # for a move of a GTP program
 ELO0, ELO1, ALPHA, BETA = 0.0, 35.0, 0.05, 0.05
 
 RANDOM, POLICY = "random", "policy"  # kinds of openings; anything else is a file

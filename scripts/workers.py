@@ -15,9 +15,8 @@ from alphago.players.engine import EngineSettings
 from alphago.players.game_follower import GameFollower
 from eval.match_plan import MatchPart, play_part
 from eval.matches import MatchResult, Progress
+from scripts.match_settings import TIMEOUT_S
 from selfplay.cpus import usable_cpus
-
-TIMEOUT_S = 60.0  # for a move of a GTP program
 
 _CLOSE_S = 5.0  # for a worker to end its GTP programs; then it is ended with them
 
