@@ -31,6 +31,7 @@ _LONGEST_REACH = 4.0  # of a step to an end, in 1.96 standard errors
 _OFF_A_SADDLE = 0.01  # logits
 _LEAST_SHARE = 0.2  # of the gain in view: else a climb could zigzag over a ridge for ever
 _LONGEST_STEP = 5.0  # logits: farther away the function is no parabola any more
+_SHORTEST_STEP = 1e-9  # of a whole step: shorter ones are lost in rounding
 
 
 class Posterior(NamedTuple):
@@ -146,7 +147,8 @@ def _climb(posterior: Posterior, start: Floats, *, moving: Indices) -> Place:
             return place
         length = min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
         there = _look(posterior, place.point + length * step)
-        while there.value - place.value < _LEAST_SHARE * length * gain:
+        while not there.value - place.value >= _LEAST_SHARE * length * gain:  # nan neither
+            assert length > _SHORTEST_STEP, "some step uphill gains"
             length /= 2
             there = _look(posterior, place.point + length * step)
         place = there
