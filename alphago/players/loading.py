@@ -56,24 +56,22 @@ class PlaySettings(NamedTuple):
     num_simulations: int
 
 
-def load_network_player(
-    path: Path,
+def make_network_player(
+    found: FoundNetwork,
     *,
     game: Game | None,
-    step: Step,
     num_simulations: int | None,
     precision: str | None,
     name: str,
     seed: int,
     seconds: float | None = None,
 ) -> NetworkPlayer:
-    """Makes the player of a run or a checkpoint.
+    """Makes the player of a network that was found.
 
     Args:
-        path: folder of either.
+        found: the network; the configuration beside it is read.
         game: the game it has to play, None for its own. Its planes do not matter: the network
             sees those it has learnt from.
-        step: which network, see `find_network`.
         num_simulations: per move, 0 for the raw policy; None for the number of the run's self-play,
             or with `seconds` for as many as there is time and memory for.
         precision: of the network, see `EvaluatorConfig`; None for that of the run.
@@ -85,11 +83,10 @@ def load_network_player(
         The player, with the run's constants of the search, on a GPU if there is one.
 
     Raises:
-        PlayerError: if the network cannot play this game or the run has no such step, or int8 is
-            asked for and there are no positions to calibrate it on.
+        PlayerError: if the network cannot play this game, or int8 is asked for and there are no
+            positions to calibrate it on.
         CheckpointError: if something is missing or broken.
     """
-    found = find_network(path, step=step)
     try:
         own_game = make_game(found.info.game)
     except AlphagoError as error:

@@ -248,12 +248,11 @@ def _make_network_player(
     if precision is not None and precision not in _PRECISIONS:
         allowed = ", ".join(_PRECISIONS)
         raise PlayerError(f"{text}: precision: got {precision!r}, allowed: {allowed}")
-    from alphago.players.loading import load_network_player  # torch takes seconds
+    from alphago.players.loading import find_network, make_network_player  # torch takes seconds
 
-    return load_network_player(
-        path,
+    return make_network_player(
+        find_network(path, step=step),
         game=game,
-        step=step,
         num_simulations=num_simulations,
         precision=precision,
         name=text,
