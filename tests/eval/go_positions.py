@@ -22,7 +22,8 @@ from alphago.types import EMPTY, BoolArray, Int8Array, States
 KINDS = ("capture", "save", "pass")
 
 _NUM_GAMES = 32  # random games at a time
-_SMALLEST_CHAIN = 0.07  # of the board's points: smaller chains are not big
+_SMALLEST_CHAIN = 0.07  # of the board's points: smaller chains are not big,
+_BIG_CHAIN = 6  # unless they have so many stones
 
 Entry = dict[str, object]
 
@@ -106,7 +107,7 @@ def _kind(game: Go, state: States, action: int) -> str | None:
         return "pass"
     mover = int(game.to_play(state)[0])
     after = game.step(state, [action])
-    smallest = max(2, round(_SMALLEST_CHAIN * game.height * game.width))
+    smallest = min(_BIG_CHAIN, round(_SMALLEST_CHAIN * game.height * game.width))
     captured = game.captures(after)[0, mover] - game.captures(state)[0, mover]
     if captured >= smallest:
         return "capture"

@@ -11,10 +11,14 @@ from alphago.players import make_player
 from alphago.players.network_player import NetworkPlayer
 from eval.intervals import wilson_interval
 from eval.suites import (
+    Answers,
+    are_right,
+    ask_player,
     game_of_suite,
     load_suite,
     merge_suite_results,
     run_suite,
+    score_kinds,
     split_suite,
     suite_summary,
 )
@@ -130,6 +134,28 @@ def test_parts_of_a_suite_add_up_to_the_whole():
     summary = json.loads(json.dumps(suite_summary(merged)))
     assert summary["choice"]["num_positions"] == 32
     assert len(split_suite(parts[0], 100)) == 11
+
+
+def test_progress_tells_how_many_positions_are_done():
+    suite = load_suite(GAME, SMALL_SUITE)
+    told = []
+    answers = ask_player(Oracle(suite, 24), suite, lambda done, total: told.append((done, total)))
+    assert told == [(0, 32), (16, 32)]
+    assert are_right(suite, answers.chosen).tolist() == [True] * 24 + [False] * 8
+    assert answers.likeliest is None
+
+
+def test_kinds_are_counted_apart(tmp_path):
+    kinds = ["early", "late", None, "early"]
+    positions = [{**GOOD, "kind": kind} if kind else GOOD for kind in kinds]
+    suite = load_suite(GAME, write(tmp_path / "kinds.json", positions))
+    chosen, likeliest = np.array([3, 0, 3, 0]), np.array([3, 3, 3, 3])
+    results = score_kinds(suite, Answers("hand", chosen, likeliest))
+    assert list(results) == ["early", "late"]
+    assert results["early"].choice[:2] == (1, 2)
+    assert results["early"].raw_policy[:2] == (2, 2)
+    assert results["late"].choice[:2] == (0, 1)
+    assert results["late"].player == "hand"
 
 
 def test_the_suite_of_the_project_is_found_by_name():
