@@ -71,7 +71,6 @@ SUITES: Mapping[str, MadeSuite] = {
     "go_7x7_one_ply": one_ply_go_suite("go_7x7:komi=9", 10),
     "go_9x9_one_ply": one_ply_go_suite("go_9x9:komi=7.5", 20),
     "go_13x13_one_ply": one_ply_go_suite("go_13x13:komi=7.5", 6),
-    "go_19x19_one_ply": one_ply_go_suite("go_19x19:komi=7.5", 2),
 }
 
 
