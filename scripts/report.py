@@ -64,6 +64,7 @@ def write_report(run: Path, path: Path, *, num_games: int) -> None:
     if not path.parent.is_dir():
         raise CommandLineError(f"out: {path.parent}: no such folder")
     from scripts.report_page.collect import collect_report
+    from scripts.report_page.facts import path_text
     from scripts.report_page.render import render_page
 
     page = render_page(collect_report(run, num_games=num_games)).encode()
@@ -72,4 +73,4 @@ def write_report(run: Path, path: Path, *, num_games: int) -> None:
             file.write(page)
     except OSError as error:
         raise CommandLineError(f"out: {path}: {reason(error)}") from None
-    print(f"{path}: {len(page) / 1e6:.2f} MB; open it in a browser")
+    print(f"{path_text(path)}: {len(page) / 1e6:.2f} MB; open it in a browser")

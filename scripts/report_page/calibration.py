@@ -6,8 +6,8 @@ import numpy as np
 
 from alphago.games.game import Game
 from alphago.types import BoolArray, FloatArray, Int8Array, value_for
+from scripts.report_page.json_files import Json
 from scripts.report_page.recorded_games import num_random_moves
-from scripts.report_page.run_log import Json
 from selfplay.records import GameRecord
 from train.learner import calibration_error
 

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from alphago.errors import CheckpointError
-from alphago.files import CHECKPOINTS_FOLDER
-from alphago.players.loading import FoundNetwork, find_network, load_network_player
+from alphago.files import CHECKPOINTS_FOLDER, reason
+from alphago.players.loading import FoundNetwork, find_network, make_network_player
 from alphago.types import Evaluator
 from scripts.report_page import facts
 from scripts.report_page.calibration import CALIBRATION_GAMES, calibration_of
+from scripts.report_page.json_files import Json, text
 from scripts.report_page.recorded_games import newest_records, record_files, spread_records
-from scripts.report_page.run_log import Json, RunLog, curves_of, read_log
+from scripts.report_page.run_log import RunLog, curves_of, read_log
 from scripts.report_page.sample_games import board_of, sample_games
 from scripts.report_page.strength import final_rating, gate_of, last_suite, read_ratings
 
@@ -43,14 +44,14 @@ def collect_report(run: Path, *, num_games: int) -> Json:
     samples = sample_games(game, spread_records(game, files, num_games), evaluator)
     _add_minutes(samples, log)
     return {
-        "name": run.resolve().name,
+        "name": facts.path_text(run.resolve().name),
         "game": game_text,
         "about": facts.about_this_report(),
         "counters": facts.counters_of(run, log),
         "network": facts.network_of(config, found),
         "inference": facts.inference_of(log, config),
         "gate": gate_of(log, config),
-        "suite": {"file": (config.get("suite") or {}).get("file"), "last": last_suite(log)},
+        "suite": {"file": text(config["suite"].get("file")), "last": last_suite(log)},
         "rating": final_rating(ratings),
         "ratings": ratings,
         "curves": curves_of(log),
@@ -69,26 +70,36 @@ def _load_network(run: Path) -> tuple[FoundNetwork | None, Evaluator | None]:
 
     Both are None before the first checkpoint, and with a warning where it is broken.
     """
+    if not _has_checkpoint(run):
+        return None, None
+    for is_last in (False, True):  # a run that goes on may remove a checkpoint while it is read
+        try:
+            found = find_network(run, step=None)
+            player = make_network_player(
+                found, game=None, num_simulations=0, precision="fp32", name=str(run), seed=0
+            )
+            return found, player.evaluator
+        except CheckpointError as error:
+            if is_last:
+                _log.warning("%s; the report goes without the network", error)
+    return None, None
+
+
+def _has_checkpoint(run: Path) -> bool:
     folder = run / CHECKPOINTS_FOLDER
-    if not folder.is_dir() or not any(path.name.isdigit() for path in folder.iterdir()):
-        return None, None
     try:
-        found = find_network(run, step=None)
-        player = load_network_player(
-            run, game=None, step=None, num_simulations=0, precision="fp32", name=str(run), seed=0
-        )
-    except CheckpointError as error:
-        _log.warning("%s; the report goes without the network", error)
-        return None, None
-    return found, player.evaluator
+        return any(path.name.isdigit() for path in folder.iterdir())
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise CheckpointError(f"{folder}: cannot be read: {reason(error)}") from error
 
 
 def _add_minutes(samples: list[Json], log: RunLog) -> None:
     """Adds to each game when about it was played, by the number of games at each iteration."""
-    rows = [row for row in log.iterations if {"selfplay/games", "time/minutes"} <= row.keys()]
-    games = [0, *(row["selfplay/games"] for row in rows)]
-    minutes = [0.0, *(row["time/minutes"] for row in rows)]
+    logged = [(row.get("selfplay/games"), row.get("time/minutes")) for row in log.iterations]
+    rows = [(games, minutes) for games, minutes in logged if None not in (games, minutes)]
+    games, minutes = zip((0, 0.0), *rows, strict=True)
     for sample in samples:
         known = sample["number"] < games[-1]
-        at = float(np.interp(sample["number"], games, minutes)) if known else None
-        sample["minutes"] = at
+        sample["minutes"] = float(np.interp(sample["number"], games, minutes)) if known else None

@@ -2,10 +2,9 @@
 
 import dataclasses
 import importlib.metadata
-import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -16,11 +15,13 @@ from alphago.network.precision import BITS
 from alphago.players.loading import FoundNetwork
 from scripts.machine import describe_machine
 from scripts.main import DISTRIBUTION
-from scripts.report_page.run_log import LOG_FILE, Json, RunLog
+from scripts.report_page.json_files import Json, number, read_json, text
+from scripts.report_page.run_log import LOG_FILE, RunLog
 from train.config import GameConfig
 from train.run_folder import RECORDS_FOLDER, STATE_FILE
 
 _NO_PARAMETERS = ("running_mean", "running_var", "num_batches_tracked")  # of batch norm
+_SECTIONS = ("game", "network", "evaluator", "gate", "suite")  # of a configuration, as shown
 _CONTENTS = {  # of a run's folder, in this order
     CONFIG_FILE: "the whole configuration",
     STATE_FILE: "counters, newest and best checkpoint",
@@ -38,22 +39,28 @@ def read_config(run: Path) -> tuple[Json, str]:
     """Reads a run's configuration, which may lack what newer versions have.
 
     Returns:
-        The values, and the text of the file.
+        The sections that the page shows, empty where there is none; and the text of the file.
 
     Raises:
         CheckpointError: if it cannot be read or is no configuration.
     """
     path = run / CONFIG_FILE
     try:
-        text = path.read_text(encoding="utf-8")
-        config = yaml.safe_load(text)
+        written = path.read_text(encoding="utf-8")
+        config = yaml.safe_load(written)
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: no configuration of a run ({error})") from error
-    if not (isinstance(config, dict) and isinstance(config.get("game"), dict)):
+    if not isinstance(config, dict):
+        raise CheckpointError(f"{path}: no configuration of a run (it is no mapping)")
+    sections = {name: config.get(name) or {} for name in _SECTIONS}
+    for name, section in sections.items():
+        if not isinstance(section, dict):
+            raise CheckpointError(f"{path}: {name}: got {section!r}, allowed: a mapping")
+    if not text(sections["game"].get("name")):
         raise CheckpointError(f"{path}: no configuration of a run (it names no game)")
-    return config, text
+    return sections, written
 
 
 def game_of(run: Path, config: Json) -> tuple[str, Game]:
@@ -64,8 +71,8 @@ def game_of(run: Path, config: Json) -> tuple[str, Game]:
     """
     names = [field.name for field in dataclasses.fields(GameConfig)]
     try:
-        text = GameConfig(**(dict.fromkeys(names) | config["game"])).text
-        return text, make_game(text)
+        game_text = GameConfig(**(dict.fromkeys(names) | config["game"])).text
+        return game_text, make_game(game_text)
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{run / CONFIG_FILE}: game: {error}") from error
 
@@ -76,27 +83,30 @@ def counters_of(run: Path, log: RunLog) -> Json:
     Where `state.json` is newer than the log, or the other way round, the larger number counts.
     """
     last = log.iterations[-1] if log.iterations else {}
-    state = _read_state(run / STATE_FILE)
-    seconds = state.get("seconds")
+    state = read_json(run / STATE_FILE) or {}
+
+    def largest(logged: float | None, kept: object) -> float:
+        return max(logged or 0, number(kept) or 0)
+
     return {
-        "iterations": max(len(log.iterations), _number(state.get("iteration"))),
-        "steps": max(_number(last.get("step")), _number(state.get("step"))),
-        "games": max(_number(last.get("selfplay/games")), _number(state.get("games"))),
-        "minutes": max(_number(last.get("time/minutes")), _number(seconds) / 60),
-        "best": state.get("best"),
+        "iterations": largest(len(log.iterations), state.get("iteration")),
+        "steps": largest(last.get("step"), state.get("step")),
+        "games": largest(last.get("selfplay/games"), state.get("games")),
+        "minutes": max(last.get("time/minutes") or 0, (number(state.get("seconds")) or 0) / 60),
+        "best": text(state.get("best")),
     }
 
 
 def network_of(config: Json, found: FoundNetwork | None) -> Json:
     """Returns the sizes of a run's network; the number of parameters once there is a checkpoint."""
-    sizes = config.get("network") or {}
+    sizes = config["network"]
     num_parameters = None
     if found is not None:
         arrays = found.weights.items()
         num_parameters = sum(a.size for name, a in arrays if not name.endswith(_NO_PARAMETERS))
     return {
-        "num_blocks": sizes.get("num_blocks"),
-        "num_channels": sizes.get("num_channels"),
+        "num_blocks": number(sizes.get("num_blocks")),
+        "num_channels": number(sizes.get("num_channels")),
         "num_parameters": num_parameters,
         "step": None if found is None else found.info.step,
     }
@@ -108,7 +118,7 @@ def inference_of(log: RunLog, config: Json) -> Json:
     bits = last.get("inference/bits")
     return {
         "precision": next((name for name in BITS if BITS[name] == bits), None),
-        "wanted": (config.get("evaluator") or {}).get("precision"),
+        "wanted": text(config["evaluator"].get("precision")),
         "policy_kl": last.get("inference/policy_kl"),
         "value_error": last.get("inference/value_error"),
     }
@@ -125,6 +135,11 @@ def files_of(run: Path) -> list[Json]:
     return found
 
 
+def path_text(path: str | Path) -> str:
+    """Returns a path as people read it: names of files are bytes, which need not be UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
 def about_this_report() -> Json:
     """Returns when, where and with which versions the report is made."""
     machine = describe_machine()
@@ -136,7 +151,7 @@ def sittings_of(log: RunLog) -> list[Json]:
     """Returns when each process began to work on the run, and where."""
     return [
         {
-            "time": _utc(datetime.fromtimestamp(sitting["time"], UTC)) if "time" in sitting else "",
+            "time": _when(sitting.get("time")),
             "step": sitting.get("step"),
             "games": sitting.get("games"),
         }
@@ -148,23 +163,12 @@ def _utc(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
-def _read_state(path: Path) -> dict[str, Any]:
-    """Reads `state.json`, nothing where the run has just begun."""
+def _when(seconds: float | None) -> str:
+    """Returns a time of the log, nothing where it holds none that a calendar has."""
     try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from error
-    except ValueError as error:
-        raise CheckpointError(f"{path}: no JSON ({error})") from error
-    return state if isinstance(state, dict) else {}
-
-
-def _number(value: object) -> float:
-    """Returns a number of a file, 0 where it holds none."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number else 0  # type: ignore[return-value]
+        return "" if seconds is None else _utc(datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def _size(path: Path) -> tuple[int, int]:

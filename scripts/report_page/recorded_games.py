@@ -1,5 +1,7 @@
 """The finished games of a run, read without touching its folder: the run may be going on."""
 
+import functools
+import itertools
 import logging
 import re
 from collections.abc import Sequence
@@ -65,7 +67,8 @@ def newest_records(game: Game, files: Sequence[RecordFile], num_games: int) -> l
     for file in reversed(files):
         if len(chosen) >= num_games:
             break
-        chosen = [numbered.record for numbered in _read(game, [file])] + chosen
+        records = [numbered.record for numbered in _read(file)]
+        chosen = [record for record in records if _replays(game, record)] + chosen
     return chosen
 
 
@@ -81,12 +84,14 @@ def spread_records(game: Game, files: Sequence[RecordFile], num_games: int) -> l
         num_games: how many, at most.
     """
     end = files[-1].first + files[-1].num_games if files else 0
-    chosen = []
+    read = functools.cache(_read)  # neighbouring windows may lie in the same file
+    chosen: list[NumberedRecord] = []
     for window in _windows(end, num_games):
         near = [f for f in files if f.first < window.stop and window.start < f.first + f.num_games]
-        candidates = [numbered for numbered in _read(game, near) if numbered.number in window]
-        if candidates:
-            chosen.append(min(reversed(candidates), key=lambda each: num_random_moves(each.record)))
+        inside = [each for file in near for each in read(file) if each.number in window]
+        best_first = sorted(reversed(inside), key=lambda each: num_random_moves(each.record))
+        replaying = (each for each in best_first if _replays(game, each.record))
+        chosen += itertools.islice(replaying, 1)
     return chosen
 
 
@@ -107,18 +112,14 @@ def _windows(end: int, num_games: int) -> list[range]:
     return [range(int(start), int(start) + length) for start in starts]
 
 
-def _read(game: Game, files: Sequence[RecordFile]) -> list[NumberedRecord]:
-    """Reads files; what is broken is left out with a warning, as where the run reads them."""
-    found: list[NumberedRecord] = []
-    for file in files:
-        try:
-            records = read_records(file.path)
-        except RecordError as error:
-            _log.warning("%s; its games are left out", error)
-            continue
-        numbered = [NumberedRecord(file.first + at, record) for at, record in enumerate(records)]
-        found += [each for each in numbered if _replays(game, each.record)]
-    return found
+def _read(file: RecordFile) -> list[NumberedRecord]:
+    """Reads a file; a broken one is left out with a warning, as where the run reads it."""
+    try:
+        records = read_records(file.path)
+    except RecordError as error:
+        _log.warning("%s; its games are left out", error)
+        return []
+    return [NumberedRecord(file.first + at, record) for at, record in enumerate(records)]
 
 
 def _replays(game: Game, record: GameRecord) -> bool:

@@ -5,7 +5,7 @@ import json
 import re
 from pathlib import Path
 
-from scripts.report_page.run_log import Json
+from scripts.report_page.json_files import Json
 
 _FOLDER = Path(__file__).parent
 _STYLE = "page.css"

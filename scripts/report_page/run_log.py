@@ -1,37 +1,35 @@
 """What `log.jsonl` of a run says, in the order in which it happened."""
 
-import json
-import math
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from alphago.errors import CheckpointError
 from alphago.files import reason
+from scripts.report_page.json_files import Json, number, parse_json
 
 LOG_FILE = "log.jsonl"
 MAX_ROWS = 400  # iterations a page shows; of longer runs evenly spaced ones, the last included
 
-Json: TypeAlias = dict[str, Any]
-Columns: TypeAlias = dict[str, list[float | None]]  # one number per row, None where there is none
+Numbers: TypeAlias = dict[str, float | None]  # of a line by key; None where it holds no number
 
 _COUNTERS = {"minutes": "time/minutes", "steps": "step", "games": "selfplay/games"}
-_NO_TAGS = {"time", "event", "step"}
+_NO_TAGS = {"time", "step"}
 
 
 class RunLog(NamedTuple):
-    """The lines of a log by kind.
+    """The lines of a log by kind, of which everything but the kind is a number.
 
     Attributes:
         sittings: where each process began.
         baseline: the suite before learning, None without one.
         iterations: those that count, oldest first; what an interrupted process logged after the
             checkpoint from which the next one went on is left out.
-        num_unreadable: lines that are no JSON, such as one that is being written.
+        num_unreadable: lines that are none, such as one that is being written.
     """
 
-    sittings: list[Json]
-    baseline: Json | None
-    iterations: list[Json]
+    sittings: list[Numbers]
+    baseline: Numbers | None
+    iterations: list[Numbers]
     num_unreadable: int
 
 
@@ -60,7 +58,7 @@ def curves_of(log: RunLog) -> Json:
         `x`: minutes, steps and games of each row. `tags`: the column of each tag. `num_iterations`:
         of the run, of which there may be fewer rows. A baseline is the first row.
     """
-    rows = [_iteration_row(event) for event in _thin(log.iterations)]
+    rows = [_iteration_row(iteration) for iteration in _thin(log.iterations)]
     if log.baseline is not None:
         rows.insert(0, _baseline_row(log.baseline))
     tags = sorted({tag for row in rows for tag in row} - _COUNTERS.keys())
@@ -71,55 +69,47 @@ def curves_of(log: RunLog) -> Json:
     }
 
 
-def _read_event(line: bytes) -> Json | None:
-    """Reads a line; numbers that are not finite become None, as JSON has no others."""
+def _read_event(line: bytes) -> tuple[str, Numbers] | None:
+    """Returns the kind of a line, and its numbers."""
     try:
-        event = json.loads(line, parse_constant=lambda text: None)
+        event = parse_json(line)
     except ValueError:  # a UnicodeDecodeError is one
         return None
     if not (isinstance(event, dict) and isinstance(event.get("event"), str)):
         return None
-    return {key: None if _is_infinite(value) else value for key, value in event.items()}
+    kind = event.pop("event")
+    return kind, {key: number(value) for key, value in event.items()}
 
 
-def _is_infinite(value: object) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)  # 1e999 is read as infinity
-
-
-def _sort(events: list[Json], *, num_unreadable: int) -> RunLog:
-    sittings: list[Json] = []
-    iterations: list[Json] = []
+def _sort(events: list[tuple[str, Numbers]], *, num_unreadable: int) -> RunLog:
+    sittings: list[Numbers] = []
+    iterations: list[Numbers] = []
     baseline = None
-    for event in events:
-        if event["event"] == "sitting":
-            sittings.append(event)
-            begun_at = _number(event.get("step")) or 0
-            iterations = [row for row in iterations if row["step"] <= begun_at]
-        elif event["event"] == "baseline":
-            baseline = event
-        elif event["event"] == "iteration" and isinstance(event.get("step"), int):
-            iterations.append(event)
+    for kind, numbers in events:
+        step = numbers.get("step")
+        if kind == "sitting":
+            sittings.append(numbers)
+            iterations = [row for row in iterations if (row["step"] or 0) <= (step or 0)]
+        elif kind == "baseline":
+            baseline = numbers
+        elif kind == "iteration" and step is not None:
+            iterations.append(numbers)
     return RunLog(sittings, baseline, iterations, num_unreadable)
 
 
-def _thin(events: list[Json]) -> list[Json]:
-    """Returns at most MAX_ROWS of the events, evenly spaced."""
-    if len(events) <= MAX_ROWS:
-        return events
-    last = len(events) - 1
-    return [events[round(row * last / (MAX_ROWS - 1))] for row in range(MAX_ROWS)]
+def _thin(rows: list[Numbers]) -> list[Numbers]:
+    """Returns at most MAX_ROWS of the iterations, evenly spaced."""
+    if len(rows) <= MAX_ROWS:
+        return rows
+    last = len(rows) - 1
+    return [rows[round(row * last / (MAX_ROWS - 1))] for row in range(MAX_ROWS)]
 
 
-def _iteration_row(event: Json) -> dict[str, float | None]:
-    counters = {name: _number(event.get(key)) for name, key in _COUNTERS.items()}
-    return counters | {tag: _number(event[tag]) for tag in event.keys() - _NO_TAGS}
+def _iteration_row(iteration: Numbers) -> Numbers:
+    counters = {name: iteration.get(key) for name, key in _COUNTERS.items()}
+    return counters | {tag: iteration[tag] for tag in iteration.keys() - _NO_TAGS}
 
 
-def _baseline_row(event: Json) -> dict[str, float | None]:
-    suite = {tag: _number(event[tag]) for tag in event.keys() - _NO_TAGS}
+def _baseline_row(baseline: Numbers) -> Numbers:
+    suite = {tag: baseline[tag] for tag in baseline.keys() - _NO_TAGS}
     return {"minutes": suite.get("suite/minutes") or 0.0, "steps": 0, "games": 0, **suite}
-
-
-def _number(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number else None  # type: ignore[return-value]

@@ -11,8 +11,8 @@ from alphago.games.go.game import Go
 from alphago.games.go.vertices import COLUMN_LETTERS, star_points
 from alphago.games.line_game import STONES
 from alphago.types import Evaluator, FloatArray, Int8Array, States
+from scripts.report_page.json_files import Json
 from scripts.report_page.recorded_games import NumberedRecord, num_random_moves
-from scripts.report_page.run_log import Json
 from selfplay.records import GameRecord
 
 MAX_POSITIONS = 3000  # of all games together: each costs an evaluation, and room in the page

@@ -1,6 +1,8 @@
 """Small runs to report on."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 from scripts.main import main
 from tests.train.tiny import game_config, tiny_config, train
@@ -21,7 +23,20 @@ def make_report(run: Path, *words: str) -> Path:
     return run / "report.html"
 
 
-def ratings_of(*checkpoints: tuple[int, float]) -> dict[str, object]:
+def write_log(run: Path, *lines: object) -> None:
+    """Writes a log: texts as they are, everything else as JSON."""
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    (run / "log.jsonl").write_text("\n".join(texts), encoding="utf-8")
+
+
+def write_ratings(run: Path, ratings: object) -> None:
+    """Writes `ratings.json`: a text as it is, everything else as JSON."""
+    (run / "ratings").mkdir(exist_ok=True)
+    text = ratings if isinstance(ratings, str) else json.dumps(ratings)
+    (run / "ratings" / "ratings.json").write_text(text, encoding="utf-8")
+
+
+def ratings_of(*checkpoints: tuple[int, float]) -> dict[str, Any]:
     """Returns ratings of (step, Elo) as `alphago rate` writes them, and an alarm."""
     anchor = {
         "player": "random",
