@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 KINDS = ("random", "minimax", "alphabeta", "flat_mc", "uct", "human")
 ENGINE_PREFIX = "gtp:"
 DEFAULT_DEPTH = 6  # of alphabeta: sees most traps of Connect Four
-DEFAULT_NODES = 100_000  # of alphabeta, positions a move: about a second
-MAX_NODES = 1_000_000_000
+DEFAULT_NODES = 100_000  # of alphabeta, positions a move: 0.3 s on Go 9x9, 0.9 s on 19x19
+MAX_NODES = 1_000_000_000  # of alphabeta
 
 DEFAULT_PLAYOUTS = 1000  # of uct and flat_mc
 # Of uct. UCB1 proves its bound for sqrt(2), which spreads few playouts over too many moves: on 9x9
