@@ -118,8 +118,10 @@ def _make_parser() -> Parser:
         description=(
             "Show what a player thinks of a position: the board, its best moves with their\n"
             "shares of the search's visits, win rates or values in the view of the side to\n"
-            "move, how far the search has converged, and what it took. The first use of a\n"
-            "game may compile its rules, which the time contains."
+            "move, how far the first move is ahead of the second, and what it took. A search\n"
+            "is called converged where half as much of it again could not change the move, or\n"
+            "where the lead in win rate is two standard errors; the move may still be a bad\n"
+            "one. The first use of a game may compile its rules, which the time contains."
         ),
         examples=(
             'alphago analyze uct:playouts=20000 moves="E5 C3 G7" game=go_9x9',

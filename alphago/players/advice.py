@@ -10,12 +10,13 @@ from alphago.games.game import Game
 from alphago.players.player import MoveAdvice, choose_uniformly
 from alphago.types import BoolArray, SearchResult
 
-# Share of the visits from which on a search counts as converged: the first move has at least as
-# many as all others together, so that none of them could overtake it in another half of the budget.
-CONVERGED_SHARE = 0.5
+# The lead of the first move over the second, as a share of all visits, above which a search counts
+# as converged. If it went on for half as long again, and every further visit went to the second
+# move, the first would still be the most visited one.
+CONVERGED_LEAD = 0.5
 
-# Where moves are compared by estimates, the lead of the first over the second that tells them
-# apart: pure chance is as large in one case of twenty.
+# Where moves are compared by estimates, the lead that tells the first from the second, in standard
+# errors. If the two were equally good, chance would lead as far in one case of twenty at most.
 CONVERGED_ERRORS = 2.0
 
 
@@ -92,18 +93,23 @@ def advice_table(advice: Sequence[MoveAdvice], *, num_moves: int = 5) -> str:
 def is_converged(advice: Sequence[MoveAdvice]) -> bool | None:
     """Tells whether more of the same search would hardly lead to another first move.
 
+    It says nothing of whether that move is good: a search that is wrong may be so for long.
+
+    Args:
+        advice: all legal moves of the position, the best first.
+
     Returns:
-        Of simulations or playouts, whether the first move has at least `CONVERGED_SHARE` of them;
-        where values have standard errors, whether it leads by `CONVERGED_ERRORS` of them or is the
-        only one tried; None of a player that counts neither.
+        Of simulations or playouts, whether the first move leads by more than `CONVERGED_LEAD` of
+        them; where values have standard errors, whether it leads by `CONVERGED_ERRORS` or is the
+        only one that was tried; None of a player that has neither.
     """
     first = advice[0]
+    if first.standard_error is not None:
+        lead, error = _lead_in_value(advice)
+        return lead > 0 and lead >= CONVERGED_ERRORS * error
     if first.num_visits == 0:
         return None
-    if first.standard_error is None:
-        return first.visit_share >= CONVERGED_SHARE
-    lead, error = _lead(advice)
-    return lead > 0 and lead >= CONVERGED_ERRORS * error
+    return _lead_in_visits(advice) > CONVERGED_LEAD
 
 
 def _value(move: MoveAdvice) -> str:
@@ -134,9 +140,11 @@ def _convergence(advice: Sequence[MoveAdvice]) -> list[str]:
         return []
     verdict = "converged" if converged else "not converged"
     if advice[0].standard_error is None:
-        share = advice[0].visit_share
-        return [f"first move {share:.1%} of the visits: {verdict} (from {CONVERGED_SHARE:.0%} on)"]
-    lead, error = _lead(advice)
+        return [
+            f"first move ahead by {_lead_in_visits(advice):.1%} of the visits: {verdict}"
+            f" (above {CONVERGED_LEAD:.0%})"
+        ]
+    lead, error = _lead_in_value(advice)
     if lead == math.inf:
         return [f"first move alone: {verdict}"]
     return [
@@ -145,7 +153,13 @@ def _convergence(advice: Sequence[MoveAdvice]) -> list[str]:
     ]
 
 
-def _lead(advice: Sequence[MoveAdvice]) -> tuple[float, float]:
+def _lead_in_visits(advice: Sequence[MoveAdvice]) -> float:
+    """Returns the lead of the first move over the second, as a share of all visits."""
+    first, second = (*(move.num_visits for move in advice[:2]), 0)[:2]
+    return (first - second) / sum(move.num_visits for move in advice)
+
+
+def _lead_in_value(advice: Sequence[MoveAdvice]) -> tuple[float, float]:
     """Returns the lead of the first move's value, infinite without a second, and its error."""
     tried = [move for move in advice if move.value is not None]
     if len(tried) < 2:

@@ -35,7 +35,7 @@ def test_shows_the_best_moves_and_what_the_others_have():
     ]
     assert lines[3:] == [
         "3 more: 30.0% of the visits",
-        "first move 40.0% of the visits: not converged (from 50% on)",
+        "first move ahead by 10.0% of the visits: not converged (above 50%)",
     ]
 
 
@@ -51,12 +51,25 @@ def test_a_list_that_is_not_cut_has_nothing_more():
 
 
 @pytest.mark.parametrize(
-    ("visits", "converged"), [((50, 50), True), ((51, 49), True), ((49, 30, 21), False)]
+    ("visits", "converged"),
+    [
+        ((50, 50), False),
+        ((75, 25), False),  # 50 more could make them equal
+        ((76, 24), True),
+        ((60, 10, 10, 10, 10), False),
+        ((61, 10, 10, 10, 9), True),
+        ((3, 0), True),
+        ((3,), True),  # the only legal move
+    ],
 )
-def test_a_search_has_converged_when_the_first_move_has_half_of_the_visits(visits, converged):
+def test_a_search_has_converged_when_half_as_many_visits_more_cannot_change_the_move(
+    visits, converged
+):
+    first, second = (*visits, 0)[:2]
+    assert (second + sum(visits) // 2 < first) is converged
     assert is_converged(searched(*visits)) is converged
-    verdict = "not converged" if not converged else "converged"
-    assert advice_table(searched(*visits)).endswith(f"visits: {verdict} (from 50% on)")
+    verdict = "converged" if converged else "not converged"
+    assert advice_table(searched(*visits)).endswith(f" of the visits: {verdict} (above 50%)")
 
 
 def test_estimates_are_shown_as_win_rates_with_their_errors():
