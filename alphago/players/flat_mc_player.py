@@ -22,7 +22,8 @@ from alphago.players.player import (
     choose_uniformly,
     legal_actions_to_choose,
 )
-from alphago.types import BoolArray, States, value_for
+from alphago.search.tree import state_bytes
+from alphago.types import BoolArray, Int8Array, States, value_for
 
 _ROWS_AT_ONCE = 512  # playouts in one call; more make none faster
 
@@ -33,9 +34,10 @@ class Estimates(NamedTuple):
     """What playouts say of the moves of a batch of positions; see `standard_errors`.
 
     Attributes:
-        num_playouts: playouts of each move; 0 where it is illegal or no candidate.
-        values: their mean results, the view of the player to move; 0 without playouts.
-        standard_errors: of the values; 0 without playouts, and where the move ends the game.
+        num_playouts: playouts of each move; 0 where it is illegal, no candidate or ends the game.
+        values: their mean results, exact where the move ends the game, in the view of the player to
+            move; NaN where nothing is known.
+        standard_errors: of the values; 0 where the move ends the game, NaN where nothing is known.
     """
 
     num_playouts: npt.NDArray[np.int64]  # [B, A]
@@ -47,9 +49,9 @@ class FlatMcPlayer(SeededPlayer):
     """Plays the move that wins most of its random playouts, a draw being half a win.
 
     The playouts of a move are shared out evenly over its candidates: those that UCT has at its
-    root, in Go without own eyes. What cannot be divided goes to some of them, drawn at random; so
-    with fewer playouts than candidates some moves are not tried, and not played. Equals are decided
-    at random by seed.
+    root, in Go without own eyes. Those that end the game need none, their result is known. What
+    cannot be divided goes to some of them, drawn at random; so with fewer playouts than candidates
+    some moves are not tried, and not played. Equals are decided at random by seed.
     """
 
     def __init__(self, game: Game, *, num_playouts: int, seed: int) -> None:
@@ -76,9 +78,9 @@ class FlatMcPlayer(SeededPlayer):
     def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
         """Chooses an action [B] for each position, see `Player`."""
         legal_actions_to_choose(self.game, states)
-        estimates = self.estimate(states)
-        values = np.where(estimates.num_playouts > 0, estimates.values, -np.inf)
-        return choose_uniformly(values == values.max(axis=1, keepdims=True), self._rng)
+        values = self.estimate(states).values
+        best = np.nanmax(values, axis=1, keepdims=True)
+        return choose_uniformly(values == best, self._rng)
 
     def analyse(self, states: States) -> list[list[MoveAdvice]]:
         """Returns the legal moves of each position [B], the best first, and their estimates.
@@ -95,47 +97,63 @@ class FlatMcPlayer(SeededPlayer):
 
     def estimate(self, states: States) -> Estimates:
         """Plays out the moves of positions [B], none over."""
-        counts = share_out(self._playouts.root_actions(states), self.num_playouts, self._rng)
-        values, errors = np.zeros(counts.shape), np.zeros(counts.shape)
+        candidates = self._playouts.root_actions(states)
+        counts = np.zeros(candidates.shape, np.int64)
+        values, errors = np.full(counts.shape, np.nan), np.full(counts.shape, np.nan)
         for b in range(len(states)):  # one by one: a state of Go holds its whole game
-            tried = np.flatnonzero(counts[b])
-            results = self._play_out(states[b : b + 1], tried, counts[b, tried])
-            values[b, tried], errors[b, tried] = results
+            actions = np.flatnonzero(candidates[b])
+            found = self._estimate_actions(states[b : b + 1], actions)
+            counts[b, actions], values[b, actions], errors[b, actions] = found
+        return Estimates(counts, values, errors)
+
+    def _estimate_actions(self, state: States, actions: npt.NDArray[np.int64]) -> Estimates:
+        """Plays out actions [K] of one position [1], and returns what that says of each, [K]."""
+        children = self.game.step(state.repeat(len(actions)), actions)
+        movers = self.game.to_play(state).repeat(len(actions))
+        is_over = self.game.is_over(children)
+        counts = np.zeros(len(actions), np.int64)
+        values, errors = np.full(len(actions), np.nan), np.full(len(actions), np.nan)
+        if is_over.any():
+            values[is_over] = value_for(self.game.returns(children[is_over]), movers[is_over])
+            errors[is_over] = 0.0
+        if not is_over.all():
+            (counts,) = share_out(~is_over[np.newaxis], self.num_playouts, self._rng)
+            tried = np.flatnonzero(counts)
+            found = self._play_out(children[tried], movers[tried], counts[tried])
+            values[tried], errors[tried] = found
         return Estimates(counts, values, errors)
 
     def _play_out(
-        self, state: States, actions: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+        self, states: States, movers: Int8Array, counts: npt.NDArray[np.int64]
     ) -> tuple[Numbers, Numbers]:
-        """Plays out actions [K] of one position [1] so many times each.
+        """Plays out positions [K] so many times each, int64 [K].
 
         Returns:
-            The values [K] and their standard errors.
+            The values [K], in the view of the movers [K], and their standard errors.
         """
-        children = self.game.step(state.repeat(len(actions)), actions)
-        mover = self.game.to_play(state)
-        sums, squares = np.zeros(len(actions)), np.zeros(len(actions))
-        places = np.arange(len(actions)).repeat(counts)
+        sums, squares = np.zeros(len(states)), np.zeros(len(states))
+        places = np.arange(len(states)).repeat(counts)
+        rows = state_bytes(states)  # as bytes: numpy copies structured rows field by field
         for start in range(0, len(places), _ROWS_AT_ONCE):
             part = places[start : start + _ROWS_AT_ONCE]
-            returns = self._playouts.playout_returns(children[part], rng=self._rng)
-            results = value_for(returns, mover.repeat(len(part)))
-            sums += np.bincount(part, results, minlength=len(actions))
-            squares += np.bincount(part, results**2, minlength=len(actions))
-        errors = standard_errors(counts, sums, squares)
-        return sums / counts, np.where(self.game.is_over(children), 0.0, errors)
+            copies: States = rows[part].view(states.dtype)[:, 0]
+            results = value_for(self._playouts.playout_returns(copies, rng=self._rng), movers[part])
+            sums += np.bincount(part, results, minlength=len(states))
+            squares += np.bincount(part, results**2, minlength=len(states))
+        return sums / counts, standard_errors(counts, sums, squares)
 
     def _advice(self, estimates: Estimates, legal: BoolArray) -> list[MoveAdvice]:
         """Returns the legal moves of one position, whose estimates are [A] each."""
         counts, values, errors = estimates
-        prior = 1 / np.count_nonzero(counts)
+        total = max(1, counts.sum())
         moves = [
             MoveAdvice(
                 action=action,
                 move=self.game.action_to_text(action),
-                visit_share=float(counts[action] / counts.sum()),
-                value=float(values[action]) if counts[action] else None,
-                prior=prior if counts[action] else 0.0,
-                standard_error=float(errors[action]) if counts[action] else None,
+                visit_share=float(counts[action] / total),
+                value=None if np.isnan(values[action]) else float(values[action]),
+                prior=0.0,
+                standard_error=None if np.isnan(errors[action]) else float(errors[action]),
                 num_visits=int(counts[action]),
             )
             for action in np.flatnonzero(legal).tolist()

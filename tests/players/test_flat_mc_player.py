@@ -63,6 +63,8 @@ def test_a_move_that_always_won_is_not_known_for_sure_but_one_that_ends_the_game
     assert advice[0].move == "2"
     assert (advice[0].value, advice[0].standard_error) == (1.0, 0.0)
     assert all(move.standard_error > 0 for move in advice[1:])
+    assert advice[0].num_visits == 0  # known, so not played out
+    assert sorted(move.num_visits for move in advice[1:]) == [12, 12, 13, 13]
     # Nine further moves of the same side: nearly all playouts are won, none is certain.
     won = after(CONNECT_FOUR, "4 1 4 1 3 7")
     estimates = player(CONNECT_FOUR, 7).estimate(won)
@@ -81,6 +83,12 @@ def test_finds_wins_and_blocks_of_one_ply(game, moves, best):
     for seed in range(3):
         action = player(game, 2000, seed).choose_actions(after(game, moves))[0]
         assert game.action_to_text(int(action)) == best
+
+
+def test_with_only_moves_that_end_the_game_no_playout_is_needed():
+    (advice,) = player(TIC_TAC_TOE, 50).analyse(after(TIC_TAC_TOE, "0 1 2 4 3 5 7 6"))
+    assert [(move.move, move.value, move.standard_error) for move in advice] == [("8", 0.0, 0.0)]
+    assert (advice[0].visit_share, advice[0].num_visits) == (0.0, 0)
 
 
 def test_believes_that_the_opponent_answers_at_random():
