@@ -22,18 +22,20 @@ SEED = 2026
 def solved_tic_tac_toe() -> Iterator[Entry]:
     """Yields all unfinished positions with the moves that keep the value of the game."""
     for moves in _all_lines():
-        cells = _cells(moves)
-        values = {move: -_value(_put(cells, move)) for move in _empty(cells)}
-        best = [move for move, value in values.items() if value == max(values.values())]
+        best = _best_moves(moves)
         entry: Entry = {"moves": _text(moves), "best": [str(move) for move in best]}
-        yield entry if len(best) < len(values) else {**entry, "decisive": False}
+        yield entry if len(best) < 9 - len(moves) else {**entry, "decisive": False}
 
 
 def one_ply_tic_tac_toe() -> Iterator[Entry]:
-    """Yields every position with one winning move alone, or one winning move to stop."""
+    """Yields every position with one winning move alone, or one winning move to stop.
+
+    Positions are left out where another move is no mistake: one that wins later, or any move where
+    a second threat follows and all is lost.
+    """
     for moves in _all_lines():
         kind, move = one_ply_kind(NaiveTicTacToe, moves)
-        if kind is not None:
+        if kind is not None and _best_moves(moves) == [move]:
             yield {"kind": kind, "moves": _text(moves), "best": [str(move)]}
 
 
@@ -104,6 +106,13 @@ def _all_lines() -> Iterator[Moves]:
         lines = longer
 
 
+def _best_moves(moves: Moves) -> list[int]:
+    """Returns the moves that keep the value of a position of tic-tac-toe."""
+    cells = functools.reduce(_put, moves, (None,) * 9)
+    values = {move: -_value(_put(cells, move)) for move in _empty(cells)}
+    return [move for move, value in values.items() if value == max(values.values())]
+
+
 @functools.cache
 def _value(cells: Cells) -> int:
     """Returns what the player to move gets: 1, 0 or -1."""
@@ -122,10 +131,6 @@ def _winner(cells: Cells) -> int | None:
 def _put(cells: Cells, move: int) -> Cells:
     player = (9 - cells.count(None)) % 2
     return (*cells[:move], player, *cells[move + 1 :])
-
-
-def _cells(moves: Moves) -> Cells:
-    return functools.reduce(_put, moves, (None,) * 9)
 
 
 def _empty(cells: Cells) -> list[int]:

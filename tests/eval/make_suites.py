@@ -62,7 +62,9 @@ SUITES: Mapping[str, MadeSuite] = {
         solved_tic_tac_toe,
     ),
     "tic_tac_toe_one_ply": MadeSuite(
-        "tic_tac_toe", f"All positions that one ply decides. {_ONE_PLY}", one_ply_tic_tac_toe
+        "tic_tac_toe",
+        f"Positions that one ply decides, all of them. {_ONE_PLY} No other move keeps the value.",
+        one_ply_tic_tac_toe,
     ),
     "connect_four_one_ply": MadeSuite(
         "connect_four", f"Ends of random games. {_ONE_PLY}", one_ply_connect_four
