@@ -2,8 +2,9 @@
 // Line charts as SVG, with axes, a legend that shows the values at the pointer, and keys to move it.
 
 const MARGIN = { left: 50, right: 14, top: 26, bottom: 40 };
-const LABELS = 140; // beside a wide chart, for the names of its horizontal lines
-const WIDE = 600;
+const LABEL_GAP = 15; // between the names of horizontal lines, which stand beside the plot
+const LABEL_SHARE = 0.4; // of the chart's width for these names, at most
+const LEADER = 16; // from a line to its name
 const NUM_STYLES = 5;
 const MANY_POINTS = 25; // beyond which a line has no dots
 
@@ -62,7 +63,7 @@ function extentOf(numbers, { fixed, withZero, room }) {
   const known = numbers.filter(isNumber);
   let low = Math.min(...known, ...(withZero ? [0] : []));
   let high = Math.max(...known, ...(withZero ? [0] : []));
-  if (high - low < 1e-12)
+  if (high - low < 1e-12 * Math.max(1, Math.abs(low), Math.abs(high)))
     [low, high] = [low - (Math.abs(low) || 1) * 0.1, high + (Math.abs(high) || 1) * 0.1];
   const space = (high - low) * room;
   return [withZero && low === 0 ? 0 : low - space, high + space];
@@ -78,18 +79,33 @@ cursor (an index that is marked) and onPick(index), for charts that steer someth
 */
 class Chart {
   constructor(figure, spec) {
+    this.figure = figure;
     this.spec = spec;
-    this.series = spec.series.filter((one) => one.y.some(isNumber));
     this.pointed = null; // index under the pointer
     figure.classList.add("chart");
-    const caption = `<h3>${escapeText(spec.title)}</h3><p>${spec.text || ""}</p>`;
-    const content = this.series.length
+    this.build();
+    new ResizeObserver(() => {
+      if (this.plot && this.plot.clientWidth !== this.width) this.draw();
+    }).observe(figure);
+  }
+
+  // Puts caption and plot into the figure, or says why there is no plot.
+  build() {
+    const { spec, figure } = this;
+    const content = this.usable().length
       ? `<div class="legend"></div><div class="plot" tabindex="0" role="img"></div>`
-      : `<p class="empty">${spec.empty || "Nothing to show yet."}</p>`;
-    figure.innerHTML = `<figcaption>${caption}</figcaption>${content}`;
+      : `<p class="empty">${this.whyEmpty()}</p>`;
+    figure.innerHTML = `<figcaption><h3>${escapeText(spec.title)}</h3><p>${spec.text || ""}</p></figcaption>${content}`;
     this.legend = figure.querySelector(".legend");
     this.plot = figure.querySelector(".plot");
     if (this.plot) this.start();
+  }
+
+  whyEmpty() {
+    const { series, empty, xName } = this.spec;
+    if (series.some((one) => one.y.some(isNumber)))
+      return `No point is known by its ${xName}: choose another horizontal axis.`;
+    return empty || "Nothing to show yet.";
   }
 
   start() {
@@ -99,28 +115,31 @@ class Chart {
     plot.addEventListener("blur", () => this.point(null));
     plot.addEventListener("click", (event) => this.pick(this.nearest(event)));
     plot.addEventListener("keydown", (event) => this.onKey(event));
-    let width = plot.clientWidth;
-    new ResizeObserver(() => {
-      if (plot.clientWidth === width) return;
-      width = plot.clientWidth;
-      this.draw();
-    }).observe(plot);
     this.draw();
   }
 
   update(changes) {
     this.spec = { ...this.spec, ...changes };
-    if (this.plot) this.draw();
+    this.pointed = null;
+    if (this.plot && this.usable().length) this.draw();
+    else this.build();
   }
 
   draw() {
     const { spec, series, plot } = this;
-    const width = Math.max(200, plot.clientWidth || 480);
+    this.width = plot.clientWidth;
+    const width = Math.max(200, this.width || 480);
     this.scale = scaleOf(spec, series, { width, height: spec.height || 230 });
     const marked = this.pointed ?? spec.cursor ?? null;
     plot.innerHTML = chartSvg(spec, series, this.scale, marked);
     plot.setAttribute("aria-label", chartSummary(spec, series));
     this.legend.innerHTML = legendHtml(spec, series, marked ?? this.usable().at(-1));
+  }
+
+  // The series of which there is something to see.
+  get series() {
+    const { x, series } = this.spec;
+    return series.filter((one) => one.y.some((y, i) => isNumber(y) && isNumber(x[i])));
   }
 
   // The indices at which there is something to see.
@@ -165,15 +184,17 @@ function scaleOf(spec, series, { width, height }) {
   const values = series.flatMap((one) => [...one.y, ...(one.low || []), ...(one.high || [])]);
   values.push(...(spec.lines || []).map((line) => line.y));
   const [y0, y1] = extentOf(values, { fixed: spec.yRange, withZero: spec.withZero, room: 0.06 });
-  const isBeside = width >= WIDE && (spec.lines || []).some((line) => line.label);
-  const right = width - MARGIN.right - (isBeside ? LABELS : 0); // of the plot itself
-  const bottom = height - MARGIN.bottom;
+  const names = labelled(spec).map((line) => textWidth(line.label));
+  const room = Math.min(Math.max(0, ...names), LABEL_SHARE * width); // for a name
+  const right = width - MARGIN.right - (names.length ? LEADER + room : 0); // of the plot itself
+  const tall = Math.max(height, MARGIN.top + MARGIN.bottom + LABEL_GAP * names.length);
+  const bottom = tall - MARGIN.bottom;
   return {
     width,
-    height,
+    height: tall,
     right,
     bottom,
-    isBeside,
+    room,
     x0,
     x1,
     y0,
@@ -197,7 +218,7 @@ function chartSvg(spec, series, scale, marked) {
 }
 
 function axesSvg(spec, scale) {
-  const { width, height, right, bottom } = scale;
+  const { height, right, bottom } = scale;
   const parts = [];
   const y = ticksOf(scale.y0, scale.y1, 4);
   for (const tick of y.ticks) {
@@ -207,7 +228,7 @@ function axesSvg(spec, scale) {
       `<text x="${MARGIN.left - 7}" y="${at + 4}" text-anchor="end">${tickText(tick, y.step, spec.isPercent)}</text>`,
     );
   }
-  const most = Math.max(2, Math.min(7, Math.floor(width / 80)));
+  const most = Math.max(2, Math.min(7, Math.floor((right - MARGIN.left) / 60)));
   const x = ticksOf(scale.x0, scale.x1, most, spec.isCount ? 1 : 0);
   for (const tick of x.ticks) {
     const at = scale.px(tick);
@@ -240,18 +261,54 @@ function referencesSvg(spec, scale) {
   return parts;
 }
 
-// The names of the horizontal lines, beside the plot or in it, moved apart where lines are close.
+function labelled(spec) {
+  return (spec.lines || []).filter((line) => line.label);
+}
+
+// The names of the horizontal lines beside the plot, apart from each other where lines are close.
 function labelsSvg(spec, scale) {
-  const { right, isBeside } = scale;
-  const place = isBeside ? `x="${right + 8}"` : `x="${right - 2}" text-anchor="end"`;
-  let above = Infinity;
-  return [...(spec.lines || [])]
-    .sort((a, b) => a.y - b.y)
-    .map(({ y, label }) => {
-      const at = Math.max(12, Math.min(scale.py(y) + (isBeside ? 4 : -4), above - 14));
-      above = at;
-      return `<text class="label" ${place} y="${at}">${escapeText(label)}</text>`;
-    });
+  const { right, room, bottom } = scale;
+  const lines = labelled(spec).sort((a, b) => b.y - a.y); // from the top
+  const wished = lines.map((line) => scale.py(line.y));
+  const places = spread(wished, LABEL_GAP, LABEL_GAP / 2, bottom);
+  return lines.map(({ label }, i) => {
+    const leader = `M${right} ${wished[i].toFixed(1)}L${right + LEADER - 4} ${places[i].toFixed(1)}`;
+    const text = `<text class="label" x="${right + LEADER}" y="${(places[i] + 4).toFixed(1)}">${escapeText(fitText(label, room))}<title>${escapeText(label)}</title></text>`;
+    return `<path class="leader" d="${leader}"/>${text}`;
+  });
+}
+
+// Places as near as can be to the wished ones, which ascend: at least `gap` apart, from `low` to
+// `high`. Neighbours that would overlap move as one group around the middle of their wishes.
+function spread(wished, gap, low, high) {
+  const groups = [];
+  wished.forEach((place, i) => {
+    let group = { mean: place - i * gap, size: 1 }; // where the first of all places would be
+    while (groups.length && groups.at(-1).mean > group.mean) {
+      const { mean, size } = groups.pop();
+      const both = size + group.size;
+      group = { mean: (mean * size + group.mean * group.size) / both, size: both };
+    }
+    groups.push(group);
+  });
+  const highest = high - (wished.length - 1) * gap;
+  const firsts = groups.flatMap(({ mean, size }) => Array(size).fill(mean));
+  return firsts.map((first, i) => Math.max(low, Math.min(highest, first)) + i * gap);
+}
+
+const measuring = document.createElement("canvas").getContext("2d");
+
+// Pixels that a text in a plot is wide.
+function textWidth(text) {
+  measuring.font = `12px ${getComputedStyle(document.body).fontFamily}`; // see page.css
+  return measuring.measureText(text).width;
+}
+
+function fitText(text, room) {
+  if (textWidth(text) <= room) return text;
+  let end = text.length;
+  while (end > 0 && textWidth(`${text.slice(0, end)}…`) > room) end -= 1;
+  return `${text.slice(0, end)}…`;
 }
 
 // The number of a series' colour and dashes in page.css.

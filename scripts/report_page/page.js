@@ -179,16 +179,27 @@ function showGames() {
   if (report.samples.length) new Viewer(report.board, report.samples);
 }
 
-showHeader();
-showFacts();
-showLearning();
-showElo();
-showRatings();
-showSuite();
-showGate();
-showPlay();
-showCalibration();
-showGames();
-showNumbers();
-showRecord();
+// Each for itself, so that a part that cannot be shown does not take the others with it.
+for (const show of [
+  showHeader,
+  showFacts,
+  showLearning,
+  showElo,
+  showRatings,
+  showSuite,
+  showGate,
+  showPlay,
+  showCalibration,
+  showGames,
+  showNumbers,
+  showRecord,
+]) {
+  try {
+    show();
+  } catch (error) {
+    console.error(error);
+    const text = `A part of this page could not be shown (${show.name}): ${error.message}`;
+    byId("notices").insertAdjacentHTML("beforeend", `<p class="notice">${escapeText(text)}</p>`);
+  }
+}
 byId("axis").addEventListener("change", () => updates.forEach((update) => update()));

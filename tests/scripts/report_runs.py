@@ -1,6 +1,7 @@
 """Small runs to report on."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +37,28 @@ def write_ratings(run: Path, ratings: object) -> None:
     (run / "ratings" / "ratings.json").write_text(text, encoding="utf-8")
 
 
-def ratings_of(*checkpoints: tuple[int, float]) -> dict[str, Any]:
-    """Returns ratings of (step, Elo) as `alphago rate` writes them, and an alarm."""
-    anchor = {
-        "player": "random",
-        "kind": "anchor",
-        "is_fixed": True,
-        "elo": 0.0,
-        "low": 0.0,
-        "high": 0.0,
-        "num_games": 80,
-        "score": 0.25,
-    }
+def ratings_of(
+    *checkpoints: tuple[int, float], anchors: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """Returns ratings of (step, Elo) as `alphago rate` writes them, and an alarm.
+
+    Args:
+        checkpoints: those of the run.
+        anchors: Elo by player, None for `random` alone.
+    """
+    fixed = [
+        {
+            "player": player,
+            "kind": "anchor",
+            "is_fixed": True,
+            "elo": elo,
+            "low": elo,
+            "high": elo,
+            "num_games": 80,
+            "score": 0.25,
+        }
+        for player, elo in ({"random": 0.0} if anchors is None else anchors).items()
+    ]
     rated = [
         {
             "player": f"step {step}",
@@ -62,4 +73,4 @@ def ratings_of(*checkpoints: tuple[int, float]) -> dict[str, Any]:
         }
         for step, elo in checkpoints
     ]
-    return {"game": "tic_tac_toe", "ratings": [anchor, *rated], "alarm": "Strength has fallen."}
+    return {"game": "tic_tac_toe", "ratings": [*fixed, *rated], "alarm": "Strength has fallen."}

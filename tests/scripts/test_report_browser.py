@@ -1,6 +1,5 @@
 """The page of a run in a real browser, without a network: no error, keys, no overflow."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.scripts.chromium import PROGRAMS, Chromium, find_chromium
-from tests.scripts.report_runs import GAMES, make_report, make_run, ratings_of
+from tests.scripts.report_runs import GAMES, make_report, make_run, ratings_of, write_ratings
 
 pytestmark = pytest.mark.skipif(
     find_chromium() is None, reason=f"none of {', '.join(PROGRAMS)} is installed"
@@ -155,9 +154,7 @@ def test_page_of_a_run_that_has_just_begun(browser: Chromium, page: Path, tmp_pa
 def test_page_of_a_run_with_ratings(browser: Chromium, page: Path, tmp_path: Path) -> None:
     run = tmp_path / "rated"
     shutil.copytree(page.parent, run)
-    (run / "ratings").mkdir()
-    ratings = ratings_of((10, 100.0), (20, 250.0))
-    (run / "ratings" / "ratings.json").write_text(json.dumps(ratings), encoding="utf-8")
+    write_ratings(run, ratings_of((10, 100.0), (20, 250.0)))
     browser.open(make_report(run), width=1440)
     assert "250" in browser.evaluate("document.getElementById('facts').textContent")
     assert "Strength has fallen." in browser.evaluate(
