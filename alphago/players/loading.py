@@ -20,7 +20,7 @@ from alphago.games.game import Game, GameSpec
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
 from alphago.network.network import NetworkConfig
 from alphago.network.weights import NetworkInfo, load_player_network
-from alphago.players.network_player import NetworkPlayer, as_seen, most_simulations
+from alphago.players.network_player import NetworkPlayer, as_seen
 from alphago.search.search import SearchConfig
 from alphago.types import UInt8Array, Weights
 
@@ -83,8 +83,8 @@ def make_network_player(
         The player, with the run's constants of the search, on a GPU if there is one.
 
     Raises:
-        PlayerError: if the network cannot play this game, or int8 is asked for and there are no
-            positions to calibrate it on.
+        PlayerError: if the network cannot play this game, memory has no room for so many
+            simulations, or int8 is asked for and there are no positions to calibrate it on.
         CheckpointError: if something is missing or broken.
     """
     try:
@@ -95,8 +95,8 @@ def make_network_player(
         game = own_game
     check_plays(found.info.network, own_game.spec, game.spec, name=name)
     settings = read_play_settings(found.folder / CONFIG_FILE)
-    if num_simulations is None:
-        num_simulations = settings.num_simulations if seconds is None else most_simulations(game)
+    if num_simulations is None and seconds is None:
+        num_simulations = settings.num_simulations
     seen_game = as_seen(game, learnt=own_game)
     evaluator = _load_evaluator(
         found, seen_game, settings.evaluator, precision=precision, name=name

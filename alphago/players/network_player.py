@@ -8,7 +8,7 @@ import numpy.typing as npt
 from alphago.games.game import Game
 from alphago.games.go.game import Go
 from alphago.players.advice import advice_of, most_visited
-from alphago.players.budget import most_visits, search_in_parts, stop_after
+from alphago.players.budget import limit_visits, rows_at_once, search_in_parts, stop_after
 from alphago.players.player import MoveAdvice, SeededPlayer, legal_actions_to_choose
 from alphago.search.search import SearchConfig, run_search
 from alphago.search.search_until import run_search_until
@@ -16,7 +16,6 @@ from alphago.search.tree import node_bytes
 from alphago.types import Evaluator, SearchResult, States
 
 _MAX_ROWS = 256  # positions in one search; larger batches make no network faster
-_MAX_BYTES = 1 << 28  # of the trees of one search, unless a single row needs more
 
 
 @runtime_checkable
@@ -56,15 +55,6 @@ def as_seen(game: Game, *, learnt: Game) -> Game:
     )
 
 
-def most_simulations(game: Game) -> int:
-    """Returns the simulations of a search that time alone limits: what memory (1 GB) has room for.
-
-    Args:
-        game: the rules.
-    """
-    return most_visits(node_bytes(game.spec)) - 1  # the root is a node too
-
-
 class NetworkPlayer(SeededPlayer):
     """Plays the most visited move of a search without root noise (temperature 0).
 
@@ -79,7 +69,7 @@ class NetworkPlayer(SeededPlayer):
         evaluator: Evaluator,
         *,
         search_config: SearchConfig,
-        num_simulations: int,
+        num_simulations: int | None,
         name: str,
         seed: int,
         seconds: float | None = None,
@@ -90,15 +80,25 @@ class NetworkPlayer(SeededPlayer):
             game: the rules.
             evaluator: the network.
             search_config: the constants of the search; its noise is not used.
-            num_simulations: simulations per move, 0 for the raw policy.
+            num_simulations: simulations per move, 0 for the raw policy; None for as many as there
+                is time for. With a limit of time no more than there is memory for (1 GB).
             name: how the player is called in results.
             seed: decides between equally good moves.
             seconds: time per move; whatever is spent first ends the search. None for any.
+
+        Raises:
+            PlayerError: if memory has no room for so many simulations.
         """
+        self._node_bytes = node_bytes(game.spec)
         self.game = game
         self.evaluator = evaluator
         self.name = name
-        self.num_simulations = num_simulations
+        self.num_simulations = limit_visits(
+            num_simulations,
+            node_bytes=self._node_bytes,
+            seconds=seconds,
+            what=f"{name}: simulations of {game.spec.name}",
+        )
         self.seconds = seconds
         self.search_config = search_config
         self._is_warm = False
@@ -130,25 +130,23 @@ class NetworkPlayer(SeededPlayer):
         legal_actions_to_choose(self.game, states)
         if self.seconds is not None:
             self._warm_up()
-            return search_in_parts(states, num_rows=1, search=self._search_timed)
-        row_bytes = (self.num_simulations + 1) * node_bytes(self.game.spec)
-        num_rows = max(1, min(_MAX_ROWS, _MAX_BYTES // row_bytes))
+            return search_in_parts(states, num_rows=1, search=self._search)
+        num_rows = rows_at_once(
+            self.num_simulations, node_bytes=self._node_bytes, most_rows=_MAX_ROWS
+        )
         return search_in_parts(states, num_rows=num_rows, search=self._search)
 
     def _search(self, states: States) -> SearchResult:
         """Searches positions [B] at once."""
-        return run_search(
-            self.game,
-            self.evaluator,
-            states,
-            self.search_config,
-            num_simulations=self.num_simulations,
-        )
-
-    def _search_timed(self, states: States) -> SearchResult:
-        """Searches a position [1] for the time there is."""
         should_stop = stop_after(self.seconds)
-        assert should_stop is not None, "there is a limit of time"
+        if should_stop is None:
+            return run_search(
+                self.game,
+                self.evaluator,
+                states,
+                self.search_config,
+                num_simulations=self.num_simulations,
+            )
         return run_search_until(
             self.game,
             self.evaluator,

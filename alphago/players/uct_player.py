@@ -9,13 +9,12 @@ import numpy.typing as npt
 from alphago.errors import PlayerError
 from alphago.games.game import Game
 from alphago.players.advice import advice_of, most_visited
-from alphago.players.budget import most_visits, search_in_parts, stop_after
+from alphago.players.budget import limit_visits, rows_at_once, search_in_parts, stop_after
 from alphago.players.player import MoveAdvice, SeededPlayer, legal_actions_to_choose
-from alphago.search.uct import run_uct, uct_row_bytes
+from alphago.search.uct import run_uct, uct_node_bytes
 from alphago.types import SearchResult, States
 
 _MAX_ROWS = 64  # positions in one search; more make none faster
-_MAX_BYTES = 1 << 28  # of the trees of one search, unless a single row needs more
 _WARM_UP_PLAYOUTS = 2
 
 
@@ -52,22 +51,26 @@ class UctPlayer(SeededPlayer):
 
         Args:
             game: the rules.
-            num_playouts: playouts per move, at least 1; None for as many as there is time and, for
-                the tree, memory for (1 GB).
+            num_playouts: playouts per move, at least 1; None for as many as there is time for. With
+                a limit of time no more than there is memory for (1 GB).
             exploration: the constant of UCB1, at least 0, see `ucb1_score`.
             name: how the player is called in results.
             seed: of the playouts and the order of untried moves.
             seconds: time per move, above 0; whatever is spent first ends the search. None for any.
 
         Raises:
-            PlayerError: if a number is out of range, or nothing limits the search.
+            PlayerError: if a number is out of range, nothing limits the search, or memory has no
+                room for so many playouts.
         """
-        if num_playouts is None and seconds is not None:
-            num_playouts = most_visits(uct_row_bytes(game, num_playouts=0)) - 1  # one is the root
         _check(num_playouts, exploration, seconds)
-        assert num_playouts is not None, "checked"
+        self._node_bytes = uct_node_bytes(game)
         self.game = game
-        self.num_playouts = num_playouts
+        self.num_playouts = limit_visits(
+            num_playouts,
+            node_bytes=self._node_bytes,
+            seconds=seconds,
+            what=f"{name}: playouts of {game.spec.name}",
+        )
         self.seconds = seconds
         self.exploration = exploration
         self.name = name
@@ -100,8 +103,7 @@ class UctPlayer(SeededPlayer):
         if self.seconds is not None:
             self._warm_up()
             return search_in_parts(states, num_rows=1, search=self._search)
-        row_bytes = uct_row_bytes(self.game, num_playouts=self.num_playouts)
-        num_rows = max(1, min(_MAX_ROWS, _MAX_BYTES // row_bytes))
+        num_rows = rows_at_once(self.num_playouts, node_bytes=self._node_bytes, most_rows=_MAX_ROWS)
         return search_in_parts(states, num_rows=num_rows, search=self._search)
 
     def _search(self, states: States) -> SearchResult:
@@ -130,7 +132,7 @@ class UctPlayer(SeededPlayer):
 
 def _check(num_playouts: int | None, exploration: float, seconds: float | None) -> None:
     """Raises unless the numbers are in range."""
-    if num_playouts is None or num_playouts < 1:
+    if num_playouts is not None and num_playouts < 1:
         raise PlayerError(f"uct: playouts: got {num_playouts}, allowed: an integer of at least 1")
     if not 0 <= exploration < math.inf:
         raise PlayerError(f"uct: exploration: got {exploration}, allowed: a number of at least 0")

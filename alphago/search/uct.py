@@ -70,10 +70,10 @@ def run_uct(
     return _result(trees, candidates)
 
 
-def uct_row_bytes(game: Game, num_playouts: int) -> int:
-    """Returns the memory that the search of one row takes."""
+def uct_node_bytes(game: Game) -> int:
+    """Returns the memory that one node takes, its state included."""
     trees = allocate_uct_trees(game, num_rows=1, num_nodes=1)
-    return sum(array.nbytes for array in trees) * (num_playouts + 1)
+    return sum(array.nbytes for array in trees)
 
 
 def allocate_uct_trees(game: Game, *, num_rows: int, num_nodes: int) -> UctTrees:

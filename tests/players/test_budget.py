@@ -6,13 +6,20 @@ import pytest
 from alphago.errors import PlayerError
 from alphago.games import make_game
 from alphago.players import make_player
-from alphago.players.budget import MAX_TREE_BYTES, most_visits, search_in_parts, stop_after
-from alphago.players.network_player import NetworkPlayer, most_simulations
+from alphago.players.budget import (
+    MAX_TREE_BYTES,
+    limit_visits,
+    most_visits,
+    rows_at_once,
+    search_in_parts,
+    stop_after,
+)
+from alphago.players.network_player import NetworkPlayer
 from alphago.players.uct_player import UctPlayer
 from alphago.search.search import run_search
 from alphago.search.search_until import run_search_until
 from alphago.search.tree import node_bytes
-from alphago.search.uct import uct_row_bytes
+from alphago.search.uct import uct_node_bytes
 from alphago.types import MAX_SIMULATIONS
 from tests.search.comparison import assert_same_bits
 from tests.search.evaluators import HashEvaluator, RecordingEvaluator, UniformEvaluator
@@ -67,15 +74,43 @@ def test_a_search_is_told_to_stop_when_time_is_up_or_for_another_reason(clock):
 
 def test_memory_bounds_the_number_of_visits():
     assert most_visits(1) == MAX_SIMULATIONS
-    assert most_visits(MAX_TREE_BYTES // 5) == 5
-    assert most_visits(2 * MAX_TREE_BYTES) == 1
-    for name in ("tic_tac_toe", "go_9x9", "go_19x19"):
-        game = make_game(name)
-        assert (most_simulations(game) + 1) * node_bytes(game.spec) <= MAX_TREE_BYTES
-        who = make_player("uct:seconds=1", game=game)
-        row_bytes = uct_row_bytes(game, num_playouts=who.num_playouts)
-        assert row_bytes <= MAX_TREE_BYTES
-        assert row_bytes > 0.99 * MAX_TREE_BYTES or who.num_playouts == MAX_SIMULATIONS - 1
+    assert most_visits(MAX_TREE_BYTES // 5) == 4  # and the root
+    assert limit_visits(7, node_bytes=1, seconds=None, what="visits") == 7
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "go_9x9", "go_19x19"])
+@pytest.mark.parametrize("kind", ["uct", "network"])
+def test_no_tree_is_larger_than_memory_allows(name, kind):
+    game = make_game(name)
+
+    def num_visits(wanted, seconds):
+        if kind == "uct":
+            who = UctPlayer(
+                game, num_playouts=wanted, exploration=1, name="who", seed=0, seconds=seconds
+            )
+            return who.num_playouts
+        evaluator = UniformEvaluator(game)
+        return network_player(
+            game, evaluator, num_simulations=wanted, seconds=seconds
+        ).num_simulations
+
+    size = uct_node_bytes(game) if kind == "uct" else node_bytes(game.spec)
+    most = num_visits(None, 1.0)
+    assert num_visits(10**9, 1.0) == most
+    assert num_visits(most, None) == num_visits(most, 1.0) == most
+    assert (most + 1) * size <= MAX_TREE_BYTES
+    assert (most + 2) * size > MAX_TREE_BYTES or most == MAX_SIMULATIONS
+    for wanted in (most + 1, None):
+        message = f"s of {name}: got {wanted}, allowed: at most {most} \\(a tree may take 1 GB"
+        with pytest.raises(PlayerError, match=message):
+            num_visits(wanted, None)
+
+
+def test_the_memory_of_a_batch_is_bounded(monkeypatch):
+    monkeypatch.setattr("alphago.players.budget._MAX_BATCH_BYTES", 1000)
+    assert rows_at_once(9, node_bytes=20, most_rows=64) == 5
+    assert rows_at_once(9, node_bytes=20, most_rows=4) == 4
+    assert rows_at_once(99, node_bytes=20, most_rows=64) == 1
 
 
 def test_searches_in_parts_put_results_together():
@@ -128,7 +163,7 @@ def test_uct_refuses_to_search_without_a_limit_or_for_no_time():
     def make(**limits):
         return UctPlayer(CONNECT_FOUR, exploration=0.4, name="uct", seed=0, **limits)
 
-    with pytest.raises(PlayerError, match="uct: playouts: got None, allowed: an integer"):
+    with pytest.raises(PlayerError, match="uct: playouts of connect_four: got None, allowed: at"):
         make(num_playouts=None)
     with pytest.raises(PlayerError, match="uct: seconds: got 0, allowed: a number above 0"):
         make(num_playouts=5, seconds=0)

@@ -10,8 +10,9 @@ from alphago.games import make_game
 from alphago.network import NetworkConfig, make_network, save_weights, weights_of
 from alphago.network.network import HEADS
 from alphago.players import game_of_player, make_player
+from alphago.players.budget import most_visits
 from alphago.players.loading import check_plays
-from alphago.players.network_player import most_simulations
+from alphago.search.tree import node_bytes
 from train.checkpoint import Checkpoint, save_checkpoint, write_best
 
 GAME = make_game("tic_tac_toe")
@@ -131,7 +132,7 @@ def test_the_number_of_simulations_is_the_runs_unless_given(run):
 
 def test_time_alone_limits_simulations_by_memory_and_both_may_be_given(run):
     timed = make_player(f"{run}:seconds=0.5")
-    assert (timed.seconds, timed.num_simulations) == (0.5, most_simulations(GAME))
+    assert (timed.seconds, timed.num_simulations) == (0.5, most_visits(node_bytes(GAME.spec)))
     both = make_player(f"{run}:seconds=2,simulations=7")
     assert (both.seconds, both.num_simulations) == (2.0, 7)
     assert both.name.endswith(":seconds=2,simulations=7")

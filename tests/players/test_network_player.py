@@ -98,12 +98,12 @@ def test_searches_of_many_nodes_take_fewer_positions_at_once(monkeypatch):
     assert {len(batch) for batch in evaluator.batches} == {8}
     evaluator.batches.clear()
     three_rows = 3 * 11 * node_bytes(TIC_TAC_TOE.spec)
-    monkeypatch.setattr("alphago.players.network_player._MAX_BYTES", three_rows)
+    monkeypatch.setattr("alphago.players.budget._MAX_BATCH_BYTES", three_rows)
     parts = player.search(states)
     assert {len(batch) for batch in evaluator.batches} == {3, 2}
     for found, expected in zip(parts, whole, strict=True):
         np.testing.assert_array_equal(found, expected)
-    monkeypatch.setattr("alphago.players.network_player._MAX_BYTES", 1)
+    monkeypatch.setattr("alphago.players.budget._MAX_BATCH_BYTES", 1)
     assert len(player.choose_actions(states)) == 8  # one at a time
 
 

@@ -104,7 +104,7 @@ def test_the_same_seed_plays_the_same():
 
 
 def test_large_batches_are_searched_in_parts(monkeypatch):
-    monkeypatch.setattr("alphago.players.uct_player._MAX_BYTES", 1)
+    monkeypatch.setattr("alphago.players.budget._MAX_BATCH_BYTES", 1)
     game = make_game("tic_tac_toe")
     result = UctPlayer(game, num_playouts=9, exploration=1.0, name="uct", seed=0).search(
         game.initial_states(3)

@@ -109,6 +109,10 @@ def test_every_game_can_be_analysed(name: str, capsys: pytest.CaptureFixture[str
         (["uct", "game=tic_tac_toe", "top=x"], "top: got 'x', allowed: an integer of at least 1"),
         (["uct", "game=tic_tac_toe", "move=4"], "move: unknown key; nearest: moves"),
         (["uct:seconds=0", "game=tic_tac_toe"], "seconds: got '0', allowed: a number above 0"),
+        (
+            ["uct:playouts=1000000", "game=go_19x19"],
+            "uct:playouts=1000000: playouts of go_19x19: got 1000000, allowed: at most 592",
+        ),
         (["runs/none"], "no such kind of player and no such file or folder"),
         ([], "required"),
     ],
