@@ -12,7 +12,7 @@ import numpy.typing as npt
 from alphago.errors import IllegalActionError, NotationError
 from alphago.games.game import GameSpec, Symmetry
 from alphago.games.line_heuristic import line_heuristic_values
-from alphago.games.lines import completes_line
+from alphago.games.lines import completes_line, fill_threats_all
 from alphago.games.notation import illegal_action, integer_actions
 from alphago.games.random_bits import Streams, new_streams
 from alphago.games.symmetry import transform_observations
@@ -199,8 +199,26 @@ class LineGame(abc.ABC):
         return results
 
     def root_actions(self, states: States) -> BoolArray:
-        """Returns bool [B, A], all legal actions, see `Playouts`."""
-        return self.legal_actions(states)
+        """Finds the candidates where a move is really to be chosen, see `Playouts`.
+
+        They are the moves that complete a line, if there are any; else those that keep the opponent
+        from completing one; else all legal ones. Source: Teytaud and Teytaud 2010, "On the huge
+        impact of decisive moves in Monte-Carlo Tree Search algorithms".
+
+        Args:
+            states: [B] positions.
+
+        Returns:
+            bool [B, A], all False in a finished game.
+        """
+        actions = self.legal_actions(states)
+        wins, blocks = (
+            self._line_actions(states, is_own=is_own) & actions for is_own in (True, False)
+        )
+        for urgent in (blocks, wins):
+            has_urgent = urgent.any(axis=1)
+            actions[has_urgent] = urgent[has_urgent]
+        return actions
 
     def playout_actions(self, states: States) -> BoolArray:
         """Returns bool [B, A], all legal actions, see `Playouts`."""
@@ -232,6 +250,16 @@ class LineGame(abc.ABC):
     def heuristic_values(self, states: States) -> FloatArray:
         """Returns float32 [B], guesses for the player to move, see `line_heuristic.py`."""
         return line_heuristic_values(states, self._line_length, stones_fall=self._stones_fall)
+
+    def _line_actions(self, states: States, *, is_own: bool) -> BoolArray:
+        """Returns bool [B, A], where the next own or opposing stone would complete a line."""
+        threats = np.empty((len(states), *self._spec.observation_shape[1:]), np.bool_)
+        fill_threats_all(states, is_own, self._line_length, self._stones_fall, threats)
+        # Where stones fall, an action is a column, which has one cell for the next stone.
+        if not self._stones_fall:
+            return threats.reshape(len(states), self._spec.num_actions)
+        columns: BoolArray = np.logical_or.reduce(threats, axis=1)
+        return columns
 
     def action_to_text(self, action: int) -> str:
         """Returns the move's text.

@@ -10,9 +10,9 @@ complete a line wins, and loses if the opponent threatens to complete lines on t
 
 import numpy as np
 
-from alphago.games.lines import completes_line
+from alphago.games.lines import is_threat
 from alphago.kernels import kernel
-from alphago.types import EMPTY, FloatArray, Int8Array, States
+from alphago.types import FloatArray, Int8Array, States
 
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))  # of rows and columns, the directions of windows
 _LINE_BALANCE = 10_000  # of a line that nobody can prevent, more than all windows
@@ -84,9 +84,7 @@ def count_threats(board: Int8Array, player: int, line_length: int, stones_fall: 
     num_threats = 0
     for column in range(width):
         for row in range(height):
-            has_support = row == height - 1 or board[row + 1, column] != EMPTY
-            if board[row, column] == EMPTY and (has_support or not stones_fall):
-                num_threats += completes_line(board, player, row, column, line_length)
+            num_threats += is_threat(board, player, row, column, line_length, stones_fall)
     return num_threats
 
 

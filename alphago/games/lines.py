@@ -1,7 +1,7 @@
-"""The test for a line of stones, compiled."""
+"""The tests for a line of stones, and for a threat to make one, compiled."""
 
 from alphago.kernels import kernel
-from alphago.types import Int8Array
+from alphago.types import EMPTY, BoolArray, Int8Array, States
 
 
 @kernel
@@ -44,3 +44,47 @@ def completes_line(board: Int8Array, player: int, row: int, column: int, line_le
         if behind + 1 + ahead >= line_length:
             return True
     return False
+
+
+@kernel
+def is_threat(
+    board: Int8Array, player: int, row: int, column: int, line_length: int, stones_fall: bool
+) -> bool:
+    """Tells whether a player could complete a line with the next stone, on this cell.
+
+    Args:
+        board: int8 [H, W].
+        player: whose stone.
+        row: row of the cell.
+        column: its column.
+        line_length: stones of a line.
+        stones_fall: whether a stone needs another one, or the bottom, below.
+    """
+    if board[row, column] != EMPTY:
+        return False
+    if stones_fall and row < board.shape[0] - 1 and board[row + 1, column] == EMPTY:
+        return False
+    return bool(completes_line(board, player, row, column, line_length))
+
+
+@kernel
+def fill_threats_all(
+    states: States, is_own: bool, line_length: int, stones_fall: bool, threats: BoolArray
+) -> None:
+    """Maps `is_threat` over states [B] and cells.
+
+    Args:
+        states: [B] states of a line game.
+        is_own: whether the stones are those of the player to move, or the opponent's.
+        line_length: as in `is_threat`.
+        stones_fall: likewise.
+        threats: bool [B, H, W], filled in place.
+    """
+    for b in range(len(states)):
+        board, to_play = states[b]["board"], states[b]["to_play"]
+        player = to_play if is_own else 1 - to_play
+        for row in range(board.shape[0]):
+            for column in range(board.shape[1]):
+                threats[b, row, column] = is_threat(
+                    board, player, row, column, line_length, stones_fall
+                )

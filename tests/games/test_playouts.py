@@ -5,7 +5,12 @@ import pytest
 
 from alphago.games import GAME_NAMES, make_game
 from alphago.games.notation import parse_moves, replay
-from alphago.games.random_play import UniformPlayouts, playouts_of, random_states
+from alphago.games.random_play import (
+    UniformPlayouts,
+    playouts_of,
+    random_game,
+    random_states,
+)
 from tests.compiler_modes import report_in_mode
 from tests.games.line_playout_numbers import playout_numbers
 from tests.games.uniform_play import exact_results
@@ -37,11 +42,43 @@ def test_candidates_are_legal_and_some_are_left_until_the_game_is_over(name):
 
 
 @pytest.mark.parametrize("name", LINE_GAMES)
-def test_line_games_leave_no_legal_action_out(name):
+def test_playouts_of_line_games_leave_no_legal_action_out(name):
     game = make_game(name)
     states = random_states(game, rng(1), num_rows=20)
-    assert (game.root_actions(states) == game.legal_actions(states)).all()
     assert (game.playout_actions(states) == game.legal_actions(states)).all()
+
+
+def urgent_actions(game, state):
+    """Returns the actions that win at once, else those by which the opponent would, else all.
+
+    By playing each of them; and again as if it were the opponent's turn.
+    """
+    legal = np.flatnonzero(game.legal_actions(state)[0])
+    others_turn = state.copy()
+    others_turn["to_play"] = 1 - state["to_play"]
+    for position in (state, others_turn):
+        after = game.step(np.repeat(position, len(legal)), legal)
+        wins = game.returns(after)[:, position["to_play"][0]] == 1
+        if wins.any():
+            return legal[wins].tolist()
+    return legal.tolist()
+
+
+@pytest.mark.parametrize("name", LINE_GAMES)
+def test_roots_of_line_games_have_wins_and_blocks_alone_where_there_are_any(name):
+    game = make_game(name)
+    states = random_states(game, rng(2), num_rows=300)
+    actions = game.root_actions(states)
+    expected = [urgent_actions(game, states[row : row + 1]) for row in range(len(states))]
+    assert [np.flatnonzero(row).tolist() for row in actions] == expected
+    num_candidates = actions.sum(axis=1)
+    assert (num_candidates < game.legal_actions(states).sum(axis=1)).any()
+    assert not game.root_actions(finished_games(game)).any()
+
+
+def finished_games(game):
+    """Returns the last positions [3] of random games."""
+    return np.concatenate([replay(game, random_game(game, rng(seed))) for seed in range(3)])
 
 
 def test_a_game_without_playouts_of_its_own_gets_uniform_ones():
