@@ -227,17 +227,15 @@ def _make_posterior(
     columns = {player: column for column, player in enumerate(free)}
     counts = np.array(list(tallies.values()), dtype=np.float64).reshape(-1, 3).T
     has_draws = bool(counts[1].any())
-    slopes = np.zeros((len(tallies), len(free) + has_draws))
-    offsets = np.zeros(len(tallies))
-    for row, pair in enumerate(tallies):
-        for player, sign in zip(pair, (1, -1), strict=True):
-            if player in columns:
-                slopes[row, columns[player]] = sign
-            else:
-                offsets[row] += sign * (anchors[player] - centre) * _LOGITS_PER_ELO
+    num_parameters = len(free) + has_draws
+    sides = [[columns.get(player, num_parameters) for player in pair] for pair in tallies]
+    first, second = np.array(sides, dtype=np.intp).reshape(-1, 2).T
+    known = {player: (elo - centre) * _LOGITS_PER_ELO for player, elo in anchors.items()}
     return Posterior(
-        slopes=slopes,
-        offsets=offsets,
+        num_parameters=num_parameters,
+        first=first,
+        second=second,
+        offsets=np.array([known.get(one, 0.0) - known.get(other, 0.0) for one, other in tallies]),
         counts=counts,
         has_draws=has_draws,
         prior_precision=1 / (_PRIOR_SD * _LOGITS_PER_ELO) ** 2,

@@ -37,8 +37,10 @@ _SHORTEST_STEP = 1e-9  # of a whole step: shorter ones are lost in rounding
 class Posterior(NamedTuple):
     """A log-posterior as a function of the K parameters."""
 
-    slopes: Floats  # [G, K] how a difference depends on the parameters: 1, -1 or 0
-    offsets: Floats  # [G] what the anchors contribute to it
+    num_parameters: int  # K
+    first: Indices  # [G] the parameter that is the first player's rating, K for an anchor
+    second: Indices  # [G] that of the second one
+    offsets: Floats  # [G] what the anchors contribute to a difference
     counts: Floats  # [3, G] wins, draws and losses
     has_draws: bool  # whether the draw level is a parameter
     prior_precision: float  # of every parameter, around 0
@@ -69,7 +71,7 @@ class Place(NamedTuple):
 
 def find_mode(posterior: Posterior) -> Place:
     """Returns where the parameters are likeliest."""
-    num_parameters = posterior.slopes.shape[1]
+    num_parameters = posterior.num_parameters
     return _climb(posterior, np.zeros(num_parameters), moving=np.arange(num_parameters))
 
 
@@ -176,12 +178,12 @@ def _uphill(gradient: Floats, information: Floats) -> Floats:
 def _look(posterior: Posterior, point: Floats) -> Place:
     """Computes the log-posterior and its derivatives at a point."""
     logs, d, g, dd, dg, gg = _outcomes(posterior, point)
-    slopes, counts = posterior.slopes, posterior.counts
-    gradient = slopes.T @ np.sum(counts * d, axis=0)
-    information = -slopes.T @ (np.sum(counts * dd, axis=0)[:, np.newaxis] * slopes)
+    counts = posterior.counts
+    gradient = _by_parameter(posterior, np.sum(counts * d, axis=0))
+    information = _by_two_parameters(posterior, -np.sum(counts * dd, axis=0))
     if posterior.has_draws:
         gradient[-1] = np.sum(counts * g)
-        mixed = -slopes.T @ np.sum(counts * dg, axis=0)
+        mixed = -_by_parameter(posterior, np.sum(counts * dg, axis=0))
         information[-1], information[:, -1] = mixed, mixed
         information[-1, -1] = -np.sum(counts * gg)
     gradient -= posterior.prior_precision * point
@@ -190,9 +192,31 @@ def _look(posterior: Posterior, point: Floats) -> Place:
     return Place(point, float(value), gradient, information)
 
 
+def _by_parameter(posterior: Posterior, derivatives: Floats) -> Floats:
+    """Adds up derivatives [G] with respect to the differences by parameter, [K]."""
+    size = posterior.num_parameters + 1  # with a place for what belongs to anchors
+    gained = np.bincount(posterior.first, weights=derivatives, minlength=size)
+    lost = np.bincount(posterior.second, weights=derivatives, minlength=size)
+    return np.asarray((gained - lost)[:-1], dtype=np.float64)
+
+
+def _by_two_parameters(posterior: Posterior, derivatives: Floats) -> Floats:
+    """Adds up second derivatives [G] with respect to the differences by two parameters, [K, K].
+
+    As a product of matrices, most of them zeros, it would take minutes beside a run that trains:
+    the threads of the linear algebra wait for each other.
+    """
+    size = posterior.num_parameters + 1
+    cells = posterior.first * size + posterior.second
+    between = np.bincount(cells, weights=derivatives, minlength=size * size).reshape(size, size)
+    between += between.T
+    return np.asarray((np.diag(between.sum(axis=0)) - between)[:-1, :-1], dtype=np.float64)
+
+
 def _outcomes(posterior: Posterior, point: Floats) -> _Outcomes:
     """Computes the outcomes of all pairs, by way of the favourite of each."""
-    differences = posterior.slopes @ point + posterior.offsets
+    ratings = np.append(point, 0.0)  # of an anchor: it is among the offsets
+    differences = ratings[posterior.first] - ratings[posterior.second] + posterior.offsets
     if posterior.has_draws:
         outcomes = _outcomes_with_draws(np.abs(differences), level=float(point[-1]))
     else:
