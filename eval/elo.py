@@ -39,7 +39,7 @@ from eval.elo_posterior import Floats, Posterior, find_covariance, find_interval
 
 _LOGITS_PER_ELO = math.log(10) / 400
 _PRIOR_SD = 1_000.0  # Elo
-_MAX_ANCHOR = 10_000  # Elo; far beyond, a chance would be 0 in floating point
+MAX_ELO = 10_000  # of an anchor; far beyond, a chance would be 0 in floating point
 
 # Wins, draws and losses of pairs of players, from the side of the first.
 _Tallies: TypeAlias = dict[tuple[str, str], tuple[int, int, int]]
@@ -192,8 +192,8 @@ def _check_anchors(anchors: Mapping[str, float]) -> None:
         raise EloError("no anchor: give at least one player's Elo, or the ratings have no zero")
     for player, elo in anchors.items():
         is_number = isinstance(elo, int | float) and not isinstance(elo, bool)
-        if not is_number or not abs(elo) <= _MAX_ANCHOR:  # NaN is refused as well
-            allowed = f"a number from {-_MAX_ANCHOR} to {_MAX_ANCHOR}"
+        if not is_number or not abs(elo) <= MAX_ELO:  # NaN is refused as well
+            allowed = f"a number from {-MAX_ELO} to {MAX_ELO}"
             raise EloError(f"anchor {player!r}: Elo is {elo!r}, allowed: {allowed}")
 
 

@@ -34,12 +34,6 @@ def checkpoint_name(step: int) -> str:
     return f"step={step}"
 
 
-def step_of(player: str) -> int | None:
-    """Returns the optimiser step of a checkpoint by its name, None for an anchor."""
-    key, equals, value = player.partition("=")
-    return int(value) if (key, equals) == ("step", "=") else None
-
-
 # ----- which checkpoints
 
 

@@ -11,7 +11,6 @@ Those of the project lie in `configs/ladders/`: one for a game with fixed rating
 of games, and `default.yaml` for all others.
 """
 
-import math
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from alphago.files import reason
 from alphago.games.game import GameSpec, game_text
 from alphago.players.engine_process import find_program
 from alphago.players.text import ENGINE_PREFIX, is_engine
+from eval.elo import MAX_ELO
 
 LADDERS = Path(configs.__file__).resolve().parent / "ladders"
 DEFAULT_LADDER = "default"
@@ -38,6 +38,18 @@ _KEYS = {"game", "opening_plies", "anchors"}
 
 class LadderError(AlphagoError):
     """A ladder's file cannot be read, or is none."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads YAML without anchors that are there twice, of which the last would count."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Makes a mapping of a node."""
+        keys = [key.value for key, _ in node.value]
+        for place, key in enumerate(keys):
+            if key in keys[:place]:
+                raise yaml.constructor.ConstructorError(problem=f"{key} is there twice")
+        return super().construct_mapping(node, deep)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +93,7 @@ def load_ladder(path: Path) -> Ladder:
         LadderError: naming what is wrong with it.
     """
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except OSError as error:
         raise LadderError(f"{path}: cannot be read ({reason(error)})") from error
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
@@ -110,9 +122,11 @@ def read_ladder(data: Mapping[str, Any], *, where: str) -> Ladder:
         raise LadderError(f"{where}: anchors: got {anchors!r}, allowed: PLAYER: ELO, weakest first")
     for player, elo in anchors.items():
         is_number = isinstance(elo, int | float) and not isinstance(elo, bool)
-        if not isinstance(player, str) or not (elo is None or (is_number and math.isfinite(elo))):
+        is_elo = elo is None or (is_number and abs(elo) <= MAX_ELO)  # NaN is refused as well
+        if not isinstance(player, str) or not is_elo:
             raise LadderError(
-                f"{where}: anchors: got {player!r}: {elo!r}, allowed: a player and its Elo, or null"
+                f"{where}: anchors: got {player!r}: {elo!r}, allowed: a player and its Elo, from"
+                f" -{MAX_ELO} to {MAX_ELO} or null"
             )
         if elo is not None and game is None:
             raise LadderError(f"{where}: {player} has a rating; `game` must say of which game")

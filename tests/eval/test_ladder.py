@@ -18,7 +18,6 @@ from eval.ladder import (
     plan_anchors,
     plan_round,
     spread_steps,
-    step_of,
     steps_every,
 )
 from tests.eval.simulated_pool import SimulatedPool
@@ -28,11 +27,6 @@ ANCHORS = {"random": 0.0, "weak": 300.0, "middle": 700.0, "good": 1000.0, "stron
 
 def names(num: int) -> list[str]:
     return [checkpoint_name(100 * number) for number in range(num)]
-
-
-def test_names_of_checkpoints_tell_their_step() -> None:
-    assert step_of(checkpoint_name(4000)) == 4000
-    assert step_of("uct:playouts=100") is None
 
 
 # --- which checkpoints ---

@@ -109,7 +109,9 @@ def test_a_file_is_read_as_it_is_written(tmp_path: Path) -> None:
         (TEXT.replace("connect_four", "[1]"), r"game: got \[1\]"),
         (TEXT.replace("game: connect_four", ""), "random has a rating; `game` must say"),
         (TEXT.replace("350.5", ".nan"), "anchors: got 'uct:playouts=10': nan"),
-        (TEXT.replace("350.5", "many"), "'many', allowed: a player and its Elo, or null"),
+        (TEXT.replace("350.5", "1" + 400 * "0"), "allowed: a player and its Elo, from -10000 to"),
+        (TEXT + "  random: 5", "no YAML .random is there twice"),
+        (TEXT.replace("350.5", "many"), "'many', allowed: a player and its Elo"),
         (TEXT.partition("anchors")[0] + "anchors: []", r"anchors: got \[\]"),
     ],
 )
