@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import FileIO
@@ -17,6 +18,10 @@ STATE_FILE = "state.json"
 RECORDS_FOLDER = "records"
 _LOCK_FILE = "lock"
 _SITTINGS_FILE = "sittings"
+
+# Whoever asks `is_in_use` holds the lock as well, for a moment: one who wants it tries again.
+_NUM_TRIES = 5
+_WAIT_S = 0.1
 
 
 @contextmanager
@@ -49,7 +54,7 @@ def is_in_use(run_dir: Path) -> bool:
     """Tells whether a process trains in a folder now."""
     try:
         with (run_dir / _LOCK_FILE).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # for a moment
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
     except BlockingIOError:
@@ -60,14 +65,16 @@ def is_in_use(run_dir: Path) -> bool:
 
 
 def _take_lock(file: FileIO, run_dir: Path) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    for _ in range(_NUM_TRIES):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            time.sleep(_WAIT_S)
+    else:
         file.seek(0)
         owner = file.read().decode(errors="replace").strip() or "unknown"
-        raise CheckpointError(
-            f"{run_dir}: the run is in use by another process ({owner})"
-        ) from None
+        raise CheckpointError(f"{run_dir}: the run is in use by another process ({owner})")
     file.truncate(0)
     file.write(f"process {os.getpid()}".encode())
 

@@ -1,15 +1,17 @@
 """The run's folder: the lock and the small files."""
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from alphago.errors import CheckpointError
-from train.run_folder import begin_sitting, locked, write_state, write_text
+from train.run_folder import begin_sitting, is_in_use, locked, write_state, write_text
 
 
 def test_a_second_lock_is_refused_by_the_owner_and_freed_at_the_end(tmp_path: Path) -> None:
@@ -51,6 +53,23 @@ def test_a_killed_process_leaves_no_lock_behind(tmp_path: Path) -> None:
         with locked(tmp_path):  # the file is still there, the lock is not
             text = (tmp_path / "lock").read_text(encoding="utf-8")
             assert text == f"process {os.getpid()}"
+
+
+def test_a_folder_is_in_use_while_its_lock_is_held(tmp_path: Path) -> None:
+    assert not is_in_use(tmp_path)
+    with locked(tmp_path):
+        assert is_in_use(tmp_path)
+    assert not is_in_use(tmp_path)
+
+
+def test_who_looks_keeps_nobody_out(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        pass
+    looking = (tmp_path / "lock").open("rb")
+    fcntl.flock(looking, fcntl.LOCK_SH)  # as `is_in_use` does, only longer
+    threading.Timer(0.15, looking.close).start()
+    with locked(tmp_path):
+        assert looking.closed
 
 
 def test_sittings_are_counted_over_processes(tmp_path: Path) -> None:
