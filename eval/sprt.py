@@ -63,12 +63,12 @@ class SprtConfig:
         for key in ("elo0", "elo1"):
             elo = getattr(self, key)
             allowed = f"a number from {-_MAX_ELO} to {_MAX_ELO}"
-            check_config(f"sprt.{key}", elo, _is_within(elo, -_MAX_ELO, _MAX_ELO), allowed)
-        check_config("sprt.elo1", self.elo1, self.elo1 > self.elo0, f"more than {self.elo0} (elo0)")
+            check_config(key, elo, _is_within(elo, -_MAX_ELO, _MAX_ELO), allowed)
+        check_config("elo1", self.elo1, self.elo1 > self.elo0, f"more than {self.elo0} (elo0)")
         for key in ("alpha", "beta"):
             rate = getattr(self, key)
             is_rate = _is_within(rate, 0, 0.5) and 0 < rate < 0.5
-            check_config(f"sprt.{key}", rate, is_rate, "a number above 0 and below 0.5")
+            check_config(key, rate, is_rate, "a number above 0 and below 0.5")
 
 
 class SprtState(NamedTuple):

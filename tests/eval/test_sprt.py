@@ -124,13 +124,13 @@ def test_a_large_difference_ends_a_match_early() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"elo0": 35}, r"^sprt\.elo1: got 35\.0, allowed: more than 35 \(elo0\)$"),
-        ({"elo0": math.nan}, r"^sprt\.elo0: got nan, allowed: a number from -2000 to 2000$"),
-        ({"elo1": "35"}, r"^sprt\.elo1: got '35', allowed: a number from"),
-        ({"elo1": 2001}, r"^sprt\.elo1: got 2001, "),
-        ({"alpha": 0}, r"^sprt\.alpha: got 0, allowed: a number above 0 and below 0\.5$"),
-        ({"beta": 0.5}, r"^sprt\.beta: got 0\.5, "),
-        ({"beta": True}, r"^sprt\.beta: got True, "),
+        ({"elo0": 35}, r"^elo1: got 35\.0, allowed: more than 35 \(elo0\)$"),
+        ({"elo0": math.nan}, r"^elo0: got nan, allowed: a number from -2000 to 2000$"),
+        ({"elo1": "35"}, r"^elo1: got '35', allowed: a number from"),
+        ({"elo1": 2001}, r"^elo1: got 2001, "),
+        ({"alpha": 0}, r"^alpha: got 0, allowed: a number above 0 and below 0\.5$"),
+        ({"beta": 0.5}, r"^beta: got 0\.5, "),
+        ({"beta": True}, r"^beta: got True, "),
     ],
 )
 def test_wrong_settings_are_told(changes: dict[str, object], message: str) -> None:
