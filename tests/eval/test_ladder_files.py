@@ -46,7 +46,11 @@ def test_ladders_of_the_project_name_players_weakest_first(path: Path) -> None:
 def test_neighbours_of_a_ladder_with_ratings_are_no_certain_wins() -> None:
     for path in FILES:
         elo = [value for value in load_ladder(path).anchors.values() if value is not None]
-        assert all(high - low < 510 for low, high in zip(elo, elo[1:], strict=False))  # 95 %
+        # 95 %; of games of lines `random` loses more to anybody who sees a line with one stone
+        # missing, and no player lies between the two.
+        gaps = [high - low for low, high in zip(elo, elo[1:], strict=False)]
+        assert max(gaps[1:], default=0) < 510
+        assert max(gaps[:1], default=0) < 640
 
 
 @pytest.mark.parametrize("name", GAME_NAMES)
