@@ -177,7 +177,7 @@ def test_search_of_many_simulations_ends_with_the_session(end: str) -> None:
         assert re.fullmatch(r"= ([A-E][1-5]|pass)\n\n" + ("=\n\n" if end else ""), answers)
 
 
-@pytest.mark.parametrize("player", ["network", "uct:playouts=500000"])
+@pytest.mark.parametrize("player", ["network", "uct:playouts=300000"])
 @pytest.mark.parametrize("rest", ["name\nquit\n", "name\n", "na"])
 def test_search_ends_with_the_session_though_a_line_comes_first(player: str, rest: str) -> None:
     words = ["-c", NETWORK] if player == "network" else command(player, "game=go_5x5")[1:]
@@ -198,7 +198,7 @@ def test_search_ends_with_the_session_though_a_line_comes_first(player: str, res
 
 
 def test_search_ends_when_the_reader_goes_away() -> None:
-    process = start("uct:playouts=500000", "game=go_5x5")
+    process = start("uct:playouts=300000", "game=go_5x5")
     try:
         ask(process, "time_settings 0 1 1")
         ask(process, "genmove b")
