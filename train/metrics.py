@@ -127,11 +127,16 @@ class RatedCheckpoint(NamedTuple):
     high: float  # upper end
     has_fallen: bool  # whether it is weaker than an earlier one, by more than chance
 
+    @property
+    def seconds(self) -> float:
+        """Wall time of the run: in minutes, checkpoints of a short run would share a point."""
+        return 60 * self.minutes
+
 
 class _Curve(NamedTuple):
     """Tags of the ratings over one axis."""
 
-    axis: str  # field of `RatedCheckpoint`
+    axis: str  # field or property of `RatedCheckpoint`
     elo: str
     low: str
     high: str
@@ -140,7 +145,7 @@ class _Curve(NamedTuple):
 _CURVES = (
     _Curve("step", "elo/steps", "elo/steps_low", "elo/steps_high"),
     _Curve("games", "elo/games", "elo/games_low", "elo/games_high"),
-    _Curve("minutes", "elo/minutes", "elo/minutes_low", "elo/minutes_high"),
+    _Curve("seconds", "elo/seconds", "elo/seconds_low", "elo/seconds_high"),
 )
 
 
@@ -150,7 +155,7 @@ def write_rating_curves(run_dir: Path, rated: Sequence[RatedCheckpoint]) -> None
     New games change the ratings of old checkpoints too. So the curves have a file of their own, and
     each writing begins with what makes TensorBoard forget all before it. The file is added to and
     never replaced: a TensorBoard that is open would wait for ever at the end of a file that is
-    gone. Where two checkpoints share a point of an axis (a minute), the later is drawn.
+    gone. Places on an axis are integers; where two checkpoints share one, the later is drawn.
 
     Args:
         run_dir: folder of the run.

@@ -30,13 +30,13 @@ def points(board: EventAccumulator, tag: str) -> list[tuple[int, float]]:
     return [(event.step, event.value) for event in board.Scalars(tag)]
 
 
-def test_curves_over_steps_games_and_minutes_with_their_intervals(tmp_path: Path) -> None:
+def test_curves_over_steps_games_and_seconds_with_their_intervals(tmp_path: Path) -> None:
     write_rating_curves(tmp_path, rated(0, 400, 300, fallen=2))
     board = EventAccumulator(str(tmp_path / "tensorboard" / "ratings")).Reload()
     assert points(board, "elo/steps") == [(0, 0), (100, 400), (200, 300)]
     assert points(board, "elo/steps_low") == [(0, -50), (100, 350), (200, 250)]
     assert points(board, "elo/games_high") == [(0, 60), (500, 460), (1000, 360)]
-    assert points(board, "elo/minutes") == [(0, 0), (2, 400), (3, 300)]
+    assert points(board, "elo/seconds") == [(0, 0), (102, 400), (204, 300)]
     assert points(board, "elo/alarm") == [(0, 0), (100, 0), (200, 1)]
 
 
@@ -49,7 +49,7 @@ def test_a_chart_shows_each_curve_with_its_interval(tmp_path: Path) -> None:
     series = [chart.margin.series[0] for chart in category.chart]
     assert [(one.value, one.lower, one.upper) for one in series] == [
         (f"elo/{axis}", f"elo/{axis}_low", f"elo/{axis}_high")
-        for axis in ("steps", "games", "minutes")
+        for axis in ("steps", "games", "seconds")
     ]
 
 
@@ -79,11 +79,11 @@ def test_what_a_killed_process_left_of_a_record_does_no_harm(tmp_path: Path, len
     assert points(board, "elo/steps") == [(0, 0), (100, 300)]
 
 
-def test_of_two_checkpoints_in_a_minute_the_later_is_drawn(tmp_path: Path) -> None:
-    quick = [each._replace(minutes=0.1 * each.minutes) for each in rated(0, 100, 200, 300)]
+def test_of_two_checkpoints_in_a_second_the_later_is_drawn(tmp_path: Path) -> None:
+    quick = [each._replace(minutes=0.004 * each.step / 60) for each in rated(0, 100, 200, 300)]
     write_rating_curves(tmp_path, quick)
     board = EventAccumulator(str(tmp_path / "tensorboard" / "ratings")).Reload()
-    assert points(board, "elo/minutes") == [(0, 200), (1, 300)]
+    assert points(board, "elo/seconds") == [(0, 100), (1, 300)]
 
 
 def test_the_curves_of_the_run_are_left_alone(tmp_path: Path) -> None:
