@@ -9,7 +9,7 @@ import numpy as np
 from alphago.errors import check_config, check_count
 from alphago.games.game import Game
 from alphago.players.player import Player, SeededPlayer
-from eval.matches import MatchResult, Progress, play_match
+from eval.matches import MatchProgress, MatchResult, play_match
 
 # At most. Smaller parts are kept sooner, and their batches are smaller too: against 100 pairs side
 # by side, two networks took 21 % more processor time in parts of 16 pairs, and 11 % in parts of 32.
@@ -74,7 +74,7 @@ def play_part(
     first: Player,
     second: Player,
     part: MatchPart,
-    progress: Progress | None = None,
+    progress: MatchProgress | None = None,
 ) -> MatchResult:
     """Plays one part of a match.
 

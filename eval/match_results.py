@@ -4,18 +4,20 @@ Every line is a JSON object. A part is on the disk before the next one is counte
 was stopped, however, goes on with the parts that are missing.
 """
 
+import errno
 import fcntl
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from alphago.errors import ResultsError
-from alphago.files import reason, replace_file
+from alphago.files import reason
 from alphago.players.game_follower import Forfeit, ForfeitKind
 from eval.endings import GameEnding
+from eval.match_plan import MatchPart
 from eval.matches import MatchResult, Thinking
 
 VERSION = 1
@@ -30,39 +32,46 @@ class ResultsFile:
     """An open file of results, of one process alone. A context manager: leaving it closes it.
 
     Attributes:
+        is_new: whether no match has begun in it.
         parts: the finished parts by number.
     """
 
+    is_new: bool
     parts: dict[int, MatchResult]
 
-    def __init__(self, path: Path, header: Mapping[str, Any], *, num_parts: int) -> None:
-        """Opens the file of a match, or makes it.
+    def __init__(
+        self, path: Path, header: Mapping[str, Any], *, planned: Sequence[MatchPart]
+    ) -> None:
+        """Opens the file of a match, or makes an empty one.
 
         A broken last line, as when the machine stopped, is dropped with a warning.
 
         Args:
-            path: the file. It is made where there is none, or an empty one.
+            path: the file.
             header: what makes this match another one than others, ready for JSON.
-            num_parts: how many parts the match has.
+            planned: the parts of the match.
 
         Raises:
             ResultsError: if the file cannot be read or written, is no file of results, is of
-                another match or in use, or has a broken line before its last one.
+                another match or in use, or has a broken line before its last one or a part that is
+                none of these.
         """
         self._path = path
-        header = json.loads(json.dumps({_VERSION_KEY: VERSION, **header}))
+        self._header = _line({_VERSION_KEY: VERSION, **header})
         try:
             if path.exists() and not path.is_file():
                 raise ValueError("it is a folder or a device")
-            if not path.exists() or path.stat().st_size == 0:
-                with replace_file(path) as new:
-                    new.write(_line(header))
-            self._file = path.open("r+b")
+            # Unbuffered: what a full disk did not take would be tried again at the end.
+            self._file = path.open("a+b", buffering=0)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path as well
             raise self._unusable(error) from error
         try:
             self._lock()
-            self.parts = self._read(header, num_parts=num_parts)
+            self._file.seek(0)
+            content = self._file.read()
+            # A machine that stopped while the first line was written has begun nothing.
+            self.is_new = content != self._header and self._header.startswith(content)
+            self.parts = {} if self.is_new else self._read(content, planned)
         except BaseException:
             self._file.close()
             raise
@@ -75,19 +84,34 @@ class ResultsFile:
         """Closes the file."""
         self._file.close()
 
-    def add(self, number: int, result: MatchResult) -> None:
-        """Writes a finished part and waits until it is on the disk.
+    def begin(self) -> None:
+        """Writes which match it is, if the file is new.
 
         Raises:
             ResultsError: if it cannot be written.
         """
+        if self.is_new:
+            self._file.truncate(0)
+            self._write(self._header)
+            self.is_new = False
+
+    def add(self, number: int, result: MatchResult) -> None:
+        """Writes a finished part and waits until it is on the disk, after `begin`.
+
+        Raises:
+            ResultsError: if it cannot be written.
+        """
+        self.begin()
+        self._write(_line({"part": number, **_plain(result)}))
+        self.parts[number] = result
+
+    def _write(self, line: bytes) -> None:
         try:
-            self._file.write(_line({"part": number, **_plain(result)}))
-            self._file.flush()
+            if self._file.write(line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._file.fileno())
         except OSError as error:
             raise self._unusable(error) from error
-        self.parts[number] = result
 
     def _lock(self) -> None:
         try:
@@ -95,27 +119,28 @@ class ResultsFile:
         except OSError as error:
             raise ResultsError(f"{self._path}: another match is writing it") from error
 
-    def _read(self, header: Mapping[str, Any], *, num_parts: int) -> dict[int, MatchResult]:
-        """Returns the parts in the file, and goes to its end for more."""
-        first, *lines = self._file.read().splitlines(keepends=True)
-        self._check_header(first, header)
+    def _read(self, content: bytes, planned: Sequence[MatchPart]) -> dict[int, MatchResult]:
+        """Returns the parts in the file, and cuts off a broken last line."""
+        first, *lines = content.splitlines(keepends=True)
+        self._check_header(first, json.loads(self._header))
         parts: dict[int, MatchResult] = {}
         end = len(first)
         for number, line in enumerate(lines, start=2):
+            where = f"{self._path}, line {number}"
             try:
                 part, result = _from_line(line)
-                if not 0 <= part < num_parts or part in parts:
-                    raise ValueError(f"part {part} is none of this match, or there twice")
             except (ValueError, KeyError, TypeError, RecursionError) as error:
-                where = f"{self._path}, line {number}"
                 if number <= len(lines):
                     raise ResultsError(f"{where}: no part of a match ({error})") from error
                 logger.warning("%s: is broken and dropped (%s)", where, error)
                 break
+            if part in parts or not 0 <= part < len(planned):
+                raise ResultsError(f"{where}: part {part} is none of this match, or there twice")
+            if not _is_of(result, planned[part]):
+                raise ResultsError(f"{where}: part {part} has other games than it is planned to")
             parts[part] = result
             end += len(line)
-        self._file.seek(end)
-        self._file.truncate()
+        self._file.truncate(end)
         return parts
 
     def _check_header(self, line: bytes, wanted: Mapping[str, Any]) -> None:
@@ -140,6 +165,15 @@ class ResultsFile:
 
 def _line(content: Mapping[str, Any]) -> bytes:
     return (json.dumps(content) + "\n").encode()
+
+
+def _is_of(result: MatchResult, part: MatchPart) -> bool:
+    """Whether the games of a result are as many as those of a part, from the same openings."""
+    openings = [opening for opening in part.openings for _ in range(2)][: part.num_games]
+    return len(result.games) == part.num_games and all(
+        actions[: len(opening)] == opening
+        for actions, opening in zip(result.games, openings, strict=True)
+    )
 
 
 def _shown(value: object) -> str:
@@ -174,7 +208,7 @@ def _from_line(line: bytes) -> tuple[int, MatchResult]:
     result = MatchResult(
         first=content["first"],
         second=content["second"],
-        games=content["games"],
+        games=[[int(action) for action in actions] for actions in content["games"]],
         first_seats=content["first_seats"],
         outcomes=content["outcomes"],
         endings=[_ending(ending) for ending in content["endings"]],

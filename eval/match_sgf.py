@@ -20,16 +20,13 @@ _LETTERS = {ForfeitKind.RESIGNATION: "R", ForfeitKind.TIMEOUT: "T"}
 _FORFEIT_LETTER = "F"
 
 
-def prepare_folder(folder: Path, game: Game, *, goes_on: bool = False) -> Path:
+def prepare_folder(folder: Path, game: Game, *, goes_on: bool = False) -> None:
     """Makes a folder for games, before they are played.
 
     Args:
         folder: the folder; it may exist, but not hold games.
         game: the rules.
         goes_on: the match began in an earlier sitting, whose games may be there.
-
-    Returns:
-        The folder.
 
     Raises:
         SgfError: if the game is not Go, the folder holds SGF files or cannot be made.
@@ -44,28 +41,33 @@ def prepare_folder(folder: Path, game: Game, *, goes_on: bool = False) -> Path:
         raise SgfError(f"{folder}: no folder for games ({why})") from error
     if names and not goes_on:
         raise SgfError(f"{folder}: holds {names[0]}, allowed: a folder without SGF files")
-    return folder
 
 
-def write_match(folder: Path, game: Game, result: MatchResult) -> None:
+def write_match(folder: Path, game: Game, result: MatchResult, *, num_games: int) -> None:
     """Writes every game of a match into a folder that `prepare_folder` made.
 
-    Numbered files that an earlier sitting of the match has left there are replaced or removed.
+    What an earlier sitting of the match has left there is replaced or removed.
+
+    Args:
+        folder: the folder.
+        game: the rules.
+        result: the games that have been played.
+        num_games: of the whole match.
 
     Raises:
-        SgfError: if a file cannot be written.
+        SgfError: if a file cannot be written or removed.
     """
     assert isinstance(game, Go), "has been asked when the folder was made"
-    num_digits = max(3, len(str(len(result.games))))
-    files = [folder / f"{number:0{num_digits}}.sgf" for number in range(1, len(result.games) + 1)]
-    for index, file in enumerate(files):
+    num_digits = max(3, len(str(num_games)))
+    for index in range(num_games):
+        file = folder / f"{index + 1:0{num_digits}}.sgf"
         try:
-            file.write_text(write_sgf(match_game(game, result, index)), encoding="utf-8")
+            if index < len(result.games):
+                file.write_text(write_sgf(match_game(game, result, index)), encoding="utf-8")
+            else:
+                file.unlink(missing_ok=True)
         except OSError as error:
             raise SgfError(f"{file}: cannot be written ({reason(error)})") from error
-    for file in set(folder.glob("*.sgf")) - set(files):
-        if file.stem.isdecimal():
-            file.unlink(missing_ok=True)
 
 
 def match_game(game: Go, result: MatchResult, index: int) -> SgfGame:

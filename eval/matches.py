@@ -24,7 +24,7 @@ from eval.endings import (
 )
 from eval.intervals import match_interval, match_score
 
-Progress = Callable[[int, int, int], None]  # games finished, games in all, plies played
+MatchProgress = Callable[[int, int, int], None]  # games finished, games in all, plies played
 
 
 class Tally(NamedTuple):
@@ -157,7 +157,7 @@ def play_match(
     *,
     openings: Sequence[Sequence[int]],
     num_games: int | None = None,
-    progress: Progress | None = None,
+    progress: MatchProgress | None = None,
 ) -> MatchResult:
     """Plays every opening twice, with the sides swapped, all games in lockstep.
 
@@ -185,18 +185,8 @@ def play_match(
         MatchBrokenOffError: if a player cannot play, or can no more.
         MatchInterruptedError: on Ctrl-C.
     """
-    most = 2 * len(openings)
-    num_games = most if num_games is None else num_games
-    check_config("num_games", num_games, 1 <= num_games <= most, f"1 to {most}, two per opening")
-    in_play = _GamesInPlay(
-        game=game,
-        players=(first, second),
-        states=_start_positions(game, openings)[:num_games],
-        games=[list(opening) for opening in openings for _ in range(2)][:num_games],
-        first_seats=np.arange(num_games) % 2,
-        forfeits={},
-        thinking=[Thinking(0.0, 0)] * 2,
-    )
+    in_play = _begin(game, (first, second), openings, num_games=num_games)
+    num_games = len(in_play.games)
     active = np.arange(num_games)
     try:
         for num_plies, active in enumerate(_plies(in_play), start=1):
@@ -230,6 +220,28 @@ def merge_matches(parts: Sequence[MatchResult]) -> MatchResult:
             _sum([part.thinking[0] for part in parts]),
             _sum([part.thinking[1] for part in parts]),
         ),
+    )
+
+
+def _begin(
+    game: Game,
+    players: tuple[Player, Player],
+    openings: Sequence[Sequence[int]],
+    *,
+    num_games: int | None,
+) -> "_GamesInPlay":
+    """Returns the games of a match after their openings; the arguments as in `play_match`."""
+    most = 2 * len(openings)
+    num_games = most if num_games is None else num_games
+    check_config("num_games", num_games, 1 <= num_games <= most, f"1 to {most}, two per opening")
+    return _GamesInPlay(
+        game=game,
+        players=players,
+        states=_start_positions(game, openings)[:num_games],
+        games=[list(opening) for opening in openings for _ in range(2)][:num_games],
+        first_seats=np.arange(num_games) % 2,
+        forfeits={},
+        thinking=[Thinking(0.0, 0)] * 2,
     )
 
 

@@ -45,6 +45,11 @@ class SuiteFile(NamedTuple):
     entries: Sequence[object]  # at least one
 
 
+def shipped_suites() -> list[str]:
+    """Returns the names of the suites that come with the project."""
+    return sorted(file.stem for file in _SUITES.glob("*.json"))
+
+
 def open_suite(path: str | Path) -> SuiteFile:
     """Reads a file of positions without looking at the positions.
 
@@ -84,7 +89,7 @@ def read_positions(game: Game, file: SuiteFile) -> list[Position]:
 
 def _find(path: str | Path) -> Path:
     """Returns the file of a suite given by path or by name; a file of the caller goes first."""
-    names = sorted(file.stem for file in _SUITES.glob("*.json"))
+    names = shipped_suites()
     if str(path) in names and not os.path.isfile(path):
         return _SUITES / f"{path}.json"
     if not os.path.exists(path):  # pathlib raises where a name is too long

@@ -19,7 +19,7 @@ from alphago.types import BoolArray, States
 from eval.intervals import wilson_interval
 from eval.suite_files import open_suite, read_positions
 
-Progress = Callable[[int, int], None]  # how many positions are done, of how many
+SuiteProgress = Callable[[int, int], None]  # how many positions are done, of how many
 
 # Positions per question to a player, where somebody waits: few, so that the bar moves with a slow
 # player; a network is faster with more.
@@ -116,7 +116,7 @@ def run_suite(player: Player, suite: Suite) -> SuiteResult:
     return score_answers(suite, ask_player(player, suite))
 
 
-def ask_player(player: Player, suite: Suite, progress: Progress | None = None) -> Answers:
+def ask_player(player: Player, suite: Suite, progress: SuiteProgress | None = None) -> Answers:
     """Lets a player choose in every position.
 
     One search per position gives both answers of a network player: its choice, and what the network

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from alphago.games import Game
     from eval.matches import MatchResult
     from scripts.match_play import MatchPlan
+    from scripts.match_players import MatchPlayer
+    from scripts.match_so_far import MatchSoFar
     from scripts.workers import MatchWorker
 
 
@@ -41,38 +43,50 @@ def main(argv: Sequence[str]) -> None:
     values = parse_words(arguments.words, allowed=KEYS)
     settings = read_settings(values)
     refuse_people(texts)
-    game = choose_game(texts, game_name=values.get("game"))
+    from scripts.match_players import find_player
+    from scripts.match_so_far import MatchSoFar
     from scripts.workers import MatchWorker
     from selfplay.cpus import usable_cpus
 
+    players = (find_player(arguments.first), find_player(arguments.second))
+    game = choose_game([player.text for player in players], game_name=values.get("game"))
     with contextlib.closing(MatchWorker(num_processes=usable_cpus())) as worker:
-        plan = _plan(game, texts, settings, worker=worker)
-        finished: dict[int, MatchResult] = {}
+        plan = _plan(game, players, settings, worker=worker)
+        so_far = MatchSoFar(settings.test)
         try:
-            _play(plan, game, settings, finished, worker=worker)
+            _play(plan, game, settings, so_far, worker=worker)
         except (KeyboardInterrupt, AlphagoError) as stop:
-            _report_stop(stop, plan, game, settings, finished, as_json=arguments.json)
+            _report_stop(stop, plan, game, settings, so_far, as_json=arguments.json)
             raise
-        _report(plan, game, settings, finished, as_json=arguments.json)
+        _report(plan, game, settings, so_far, as_json=arguments.json)
 
 
 def _plan(
-    game: "Game", texts: tuple[str, str], settings: MatchSettings, *, worker: "MatchWorker"
+    game: "Game",
+    players: "tuple[MatchPlayer, MatchPlayer]",
+    settings: MatchSettings,
+    *,
+    worker: "MatchWorker",
 ) -> "MatchPlan":
     """Makes the players and the openings, so that what is wrong shows before a file is made."""
     from alphago.games import game_text
     from eval.match_plan import plan_match
     from scripts.match_play import MatchPlan, draw_openings
 
-    text = game_text(game.spec)
-    players = worker.players(text, texts, timeout_s=settings.timeout_s)
-    openings = draw_openings(game, players, settings)
+    text, (first, second) = game_text(game.spec), players
+    made = worker.players(
+        text,
+        (first.text, second.text),
+        names=(first.typed, second.typed),
+        networks=(first.network, second.network),
+        timeout_s=settings.timeout_s,
+    )
+    openings = draw_openings(game, made, settings)
     return MatchPlan(
         game=text,
-        players=texts,
+        players=players,
         parts=plan_match(openings, seed=settings.seed),
         timeout_s=settings.timeout_s,
-        test=settings.test,
     )
 
 
@@ -80,7 +94,7 @@ def _play(
     plan: "MatchPlan",
     game: "Game",
     settings: MatchSettings,
-    finished: "dict[int, MatchResult]",
+    so_far: "MatchSoFar",
     *,
     worker: "MatchWorker",
 ) -> None:
@@ -89,22 +103,24 @@ def _play(
     from eval.match_sgf import prepare_folder
     from scripts.match_play import match_header, play_missing
 
-    path = settings.results
-    if settings.sgf_folder is not None:
-        prepare_folder(settings.sgf_folder, game, goes_on=path is not None and path.exists())
     with contextlib.ExitStack() as stack:
-        store = None
-        if path is not None:
+        file = None
+        if settings.results is not None:
             header = match_header(plan, settings)
-            file = stack.enter_context(ResultsFile(path, header, num_parts=len(plan.parts)))
-            finished |= file.parts
-            store = file.add
+            file = stack.enter_context(ResultsFile(settings.results, header, planned=plan.parts))
+            for number in sorted(file.parts):
+                so_far.add(number, file.parts[number])
+        if settings.sgf_folder is not None:
+            goes_on = file is not None and not file.is_new
+            prepare_folder(settings.sgf_folder, game, goes_on=goes_on)
+        if file is not None:
+            file.begin()
         play_missing(
             plan,
-            finished,
+            so_far,
             num_workers=settings.num_workers,
             here=worker,
-            store=store,
+            store=None if file is None else file.add,
             show=stack.enter_context(progress_bar("games")),
         )
 
@@ -114,18 +130,17 @@ def _report_stop(
     plan: "MatchPlan",
     game: "Game",
     settings: MatchSettings,
-    finished: "dict[int, MatchResult]",
+    so_far: "MatchSoFar",
     *,
     as_json: bool,
 ) -> None:
     """Reports the games that had finished when the match was stopped or broke off."""
     from eval.matches import MatchBrokenOffError, MatchInterruptedError
-    from scripts.match_play import result_so_far
 
     partial = None
     if isinstance(stop, (MatchBrokenOffError, MatchInterruptedError)):
         partial = stop.partial
-    result = result_so_far(plan, finished, partial=partial)
+    result = so_far.result(partial)
     num_games = 0 if result is None else len(result.games)
     was_interrupted = isinstance(stop, KeyboardInterrupt)
     how = "interrupted" if was_interrupted else "broken off"
@@ -133,14 +148,14 @@ def _report_stop(
         say = f"{how}: {num_games} of {plan.num_games} games had finished"
         print(f"alphago match: {say}", file=sys.stderr)
     if result is not None:
-        _report(plan, game, settings, finished, partial=partial, as_json=as_json)
+        _report(plan, game, settings, so_far, partial=partial, as_json=as_json)
 
 
 def _report(
     plan: "MatchPlan",
     game: "Game",
     settings: MatchSettings,
-    finished: "dict[int, MatchResult]",
+    so_far: "MatchSoFar",
     *,
     partial: "MatchResult | None" = None,
     as_json: bool,
@@ -148,12 +163,11 @@ def _report(
     """Prints the result, after writing the games to the folder, if there is one."""
     from eval.match_sgf import write_match
     from eval.match_summary import match_summary
-    from scripts.match_play import judge, result_so_far
 
-    result, verdict = result_so_far(plan, finished, partial=partial), judge(plan, finished)
+    result, verdict = so_far.result(partial), so_far.verdict
     assert result is not None, "nothing to report"
     if settings.sgf_folder is not None:
-        write_match(settings.sgf_folder, game, result)
+        write_match(settings.sgf_folder, game, result, num_games=plan.num_games)
     if as_json:
         content = {
             "game": plan.game,

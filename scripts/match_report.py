@@ -10,7 +10,7 @@ from scripts.match_settings import POLICY, RANDOM, MatchSettings
 if TYPE_CHECKING:
     from alphago.games import Game
     from eval.matches import MatchResult, Tally
-    from scripts.match_play import Verdict
+    from scripts.match_so_far import Verdict
 
 GO_FAMILY = "go"
 _MAX_LISTED = 10  # games of one kind of event; --json tells them all
@@ -56,7 +56,12 @@ def describe_match(
 
 def summarise_verdict(verdict: "Verdict") -> dict[str, object]:
     """Returns the state of the sequential test, ready for JSON."""
-    return {**asdict(verdict.config), **verdict.state._asdict(), "num_games": verdict.num_games}
+    return {
+        **asdict(verdict.config),
+        **verdict.state._asdict(),
+        "num_games": verdict.num_games,
+        "num_repeated_games": verdict.num_repeated,
+    }
 
 
 def _describe_strength(result: "MatchResult") -> Iterator[str]:
@@ -80,6 +85,11 @@ def _describe_verdict(verdict: "Verdict | None") -> Iterator[str]:
         f" {config.alpha:g}, beta {config.beta:g}: {decision} after {verdict.num_games} games, LLR"
         f" {state.llr:+.2f}, bounds {state.lower:+.2f} and {state.upper:+.2f}"
     )
+    if verdict.num_repeated:
+        yield (
+            f"  {verdict.num_repeated} of these games repeat others move by move, and count as new:"
+            " alpha and beta do not hold"
+        )
 
 
 def _describe_openings(settings: MatchSettings) -> str:

@@ -2,11 +2,12 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import configs
+from alphago.errors import AlphagoError
 from scripts.arguments import CommandLineError, Parser, parse_words, seed_from
 from scripts.players import PLAYER_HELP, make_players, refuse_people
 from scripts.progress_bar import progress_bar
@@ -14,9 +15,11 @@ from scripts.tables import format_table
 
 if TYPE_CHECKING:
     from alphago.games import Game
+    from alphago.players import Player
     from eval.suites import Accuracy, Answers, Suite, SuiteResult
 
 KEYS = ("game", "seed")
+_STEP_WIDTH, _SHARE_WIDTH = 10, 22  # columns of a table whose rows are printed as they come
 _MOST_MOVES = 8  # right moves of a position in a table; where few are wrong there are many
 
 
@@ -57,13 +60,15 @@ def main(argv: Sequence[str]) -> None:
         print(_list_suites())
         return
     if arguments.file is None:
+        from eval.suite_files import shipped_suites
+
         names = ", ".join(shipped_suites())
         raise CommandLineError(f"FILE: got none, allowed: a JSON file of positions or {names}")
     values = parse_words(arguments.words, allowed=KEYS)
     seed = seed_from(values)
     refuse_people([arguments.player])
     if arguments.checkpoints:
-        print(_curve(arguments, game_name=values.get("game"), seed=seed))
+        _print_curve(arguments, game_name=values.get("game"), seed=seed)
         return
     game, suite, answers = _measure(
         arguments.player, arguments.file, game_name=values.get("game"), seed=seed
@@ -77,22 +82,22 @@ def main(argv: Sequence[str]) -> None:
 def _measure(
     player: str, file: str, *, game_name: str | None, seed: int
 ) -> "tuple[Game, Suite, Answers]":
-    """Lets a player, given as text, choose in every position of a suite, with a progress bar."""
-    from eval.suites import ask_player, game_of_suite, load_suite
+    """Lets a player, given as text, choose in every position of a suite."""
+    from eval.suites import game_of_suite, load_suite
 
     game, players = make_players(
         [player], game_name=game_name, seed=seed, other_name=game_of_suite(file)
     )
     suite = load_suite(game, file)
+    return game, suite, _ask(players[0], suite)
+
+
+def _ask(player: "Player", suite: "Suite") -> "Answers":
+    """Lets a player choose in every position, with a progress bar."""
+    from eval.suites import ask_player
+
     with progress_bar("positions") as show:
-        answers = ask_player(players[0], suite, lambda done, total: show(done, total, ""))
-    return game, suite, answers
-
-
-def shipped_suites() -> list[str]:
-    """Returns the names of the suites that come with the project."""
-    folder = Path(configs.__file__).resolve().parent / "suites"
-    return sorted(path.stem for path in folder.glob("*.json"))
+        return ask_player(player, suite, lambda done, total: show(done, total, ""))
 
 
 def _describe(accuracy: "Accuracy | None") -> str:
@@ -102,23 +107,54 @@ def _describe(accuracy: "Accuracy | None") -> str:
     return f"{accuracy.share:.1%} ({accuracy.num_correct} of {accuracy.num_positions})"
 
 
-def _curve(arguments: argparse.Namespace, *, game_name: str | None, seed: int) -> str:
-    """Returns the shares of each checkpoint of a run, oldest first, as a table or JSON."""
+def _print_curve(arguments: argparse.Namespace, *, game_name: str | None, seed: int) -> None:
+    """Prints the shares of each checkpoint of a run, oldest first: a row at a time, or JSON."""
     from eval.suites import score_answers, suite_summary
 
-    results = []
-    for step, player in _checkpoint_players(arguments.player):
-        _, suite, answers = _measure(player, arguments.file, game_name=game_name, seed=seed)
-        results.append((step, score_answers(suite, answers)))
+    summaries = []
+    if not arguments.json:
+        print(_row("step", "raw policy", "moves played"))
+    for step, suite, answers in _checkpoint_answers(arguments, game_name=game_name, seed=seed):
+        result = score_answers(suite, answers)
+        summaries.append({"step": step, **suite_summary(result)})
+        if not arguments.json:
+            shares = _describe(result.raw_policy), _describe(result.choice)
+            print(_row(str(step), *shares), flush=True)
     if arguments.json:
-        return json.dumps([{"step": step, **suite_summary(result)} for step, result in results])
-    rows = [("step", "raw policy", "moves played")]
-    rows += [(str(step), _describe(one.raw_policy), _describe(one.choice)) for step, one in results]
-    return format_table(rows)
+        print(json.dumps(summaries))
 
 
-def _checkpoint_players(text: str) -> list[tuple[int, str]]:
-    """Returns step and text of the player of each checkpoint of a run, oldest first.
+def _row(step: str, raw_policy: str, choice: str) -> str:
+    return f"{step:<{_STEP_WIDTH}}  {raw_policy:<{_SHARE_WIDTH}}  {choice}"
+
+
+def _checkpoint_answers(
+    arguments: argparse.Namespace, *, game_name: str | None, seed: int
+) -> "Iterator[tuple[int, Suite, Answers]]":
+    """Yields step, suite and answers of each checkpoint of a run, oldest first.
+
+    A run that trains removes old checkpoints: those that are gone when their turn comes are left
+    out, with a remark.
+    """
+    from eval.suites import game_of_suite, load_suite
+
+    suite: Suite | None = None
+    for step, folder, text in _checkpoint_players(arguments.player):
+        try:
+            game, (player,) = make_players(
+                [text], game_name=game_name, seed=seed, other_name=game_of_suite(arguments.file)
+            )
+        except AlphagoError:
+            if folder.exists():
+                raise
+            print(f"alphago suite: step {step}: removed by its run, left out", file=sys.stderr)
+            continue
+        suite = suite or load_suite(game, arguments.file)
+        yield step, suite, _ask(player, suite)
+
+
+def _checkpoint_players(text: str) -> list[tuple[int, Path, str]]:
+    """Returns step, folder and player as text of each checkpoint of a run, oldest first.
 
     Raises:
         CommandLineError: if the text names no run, or one checkpoint of it.
@@ -126,17 +162,20 @@ def _checkpoint_players(text: str) -> list[tuple[int, str]]:
     from alphago.players.text import split_text
     from train.checkpoint import checkpoint_folders
 
-    folder, options = split_text(text)
-    steps = checkpoint_folders(Path(folder)) if Path(folder).is_dir() else {}
-    if not steps or "step" in options:
+    run, options = split_text(text)
+    folders = checkpoint_folders(Path(run)) if Path(run).is_dir() else {}
+    if not folders or "step" in options:
         raise CommandLineError(f"--checkpoints: got {text}, allowed: a run, without step=...")
     words = [f"{key}={value}" for key, value in options.items()]
-    return [(step, f"{folder}:{','.join([*words, f'step={step}'])}") for step in sorted(steps)]
+    return [
+        (step, folders[step], f"{run}:{','.join([*words, f'step={step}'])}")
+        for step in sorted(folders)
+    ]
 
 
 def _list_suites() -> str:
     """Returns the suites that come with the project as a table."""
-    from eval.suite_files import open_suite
+    from eval.suite_files import open_suite, shipped_suites
 
     rows = [("suite", "game", "positions", "decisive", "kinds")]
     for name in shipped_suites():

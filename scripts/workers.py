@@ -8,15 +8,20 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import psutil
 
-from alphago.errors import AlphagoError, TrainingError
+from alphago.errors import AlphagoError, PlayerError, TrainingError
 from alphago.games import Game, make_game
 from alphago.players import Player, make_player
 from alphago.players.engine import EngineSettings
 from alphago.players.game_follower import GameFollower
 from eval.match_plan import MatchPart, play_part
-from eval.matches import MatchResult, Progress
+from eval.matches import MatchProgress, MatchResult
+from scripts.match_players import find_player
 from scripts.match_settings import TIMEOUT_S
 from selfplay.cpus import usable_cpus
+
+# A worker keeps the players that it has used last: a network takes seconds to load, and memory. In
+# a ladder a checkpoint plays five opponents in turn.
+_MOST_PLAYERS = 8
 
 _CLOSE_S = 5.0  # for a worker to end its GTP programs; then it is ended with them
 
@@ -37,12 +42,17 @@ class MatchTask(NamedTuple):
         players: the first and the second player as text, see `alphago.players.text`.
         part: the games.
         timeout_s: seconds that a move of a GTP program may take.
+        names: how players of runs and checkpoints are called, in the result and in the seeds of
+            their random choices; None for their texts.
+        networks: the hashes of their networks, as in `MatchPlayer`; None where any will do.
     """
 
     game: str
     players: tuple[str, str]
     part: MatchPart
     timeout_s: float = TIMEOUT_S
+    names: tuple[str, str] | None = None
+    networks: tuple[str | None, str | None] = (None, None)
 
 
 class Workers(Protocol):
@@ -54,7 +64,9 @@ class Workers(Protocol):
 
     num_workers: int
 
-    def run(self, tasks: Iterable[MatchTask], *, progress: Progress | None = None) -> FinishedTasks:
+    def run(
+        self, tasks: Iterable[MatchTask], *, progress: MatchProgress | None = None
+    ) -> FinishedTasks:
         """Plays tasks, each on one worker.
 
         A task is taken from the iterator when a worker is free to play it, so what comes next may
@@ -106,8 +118,19 @@ def workers(num_workers: int, *, here: "MatchWorker | None" = None) -> Iterator[
             yield pool
 
 
+class _PlayerKey(NamedTuple):
+    """Which player of a worker it is; the fields as in `MatchTask`."""
+
+    game: str
+    text: str
+    name: str
+    network: str | None
+    timeout_s: float
+    is_twin: bool  # the second one, where both players of a match are the same
+
+
 class MatchWorker:
-    """Plays tasks one after the other, and keeps the players it has made."""
+    """Plays tasks one after the other, and keeps the players it has used last."""
 
     def __init__(self, *, num_processes: int = 1) -> None:
         """Begins without players.
@@ -117,7 +140,7 @@ class MatchWorker:
         """
         self._num_processes = num_processes
         self._games: dict[str, Game] = {}
-        self._players: dict[tuple[str, str, float, bool], Player] = {}
+        self._players: dict[_PlayerKey, Player] = {}  # the one used last is the last
 
     def game(self, text: str) -> Game:
         """Returns the game of a text.
@@ -130,22 +153,37 @@ class MatchWorker:
         return self._games[text]
 
     def players(
-        self, game: str, texts: tuple[str, str], *, timeout_s: float = TIMEOUT_S
+        self,
+        game: str,
+        texts: tuple[str, str],
+        *,
+        names: tuple[str, str] | None = None,
+        networks: tuple[str | None, str | None] = (None, None),
+        timeout_s: float = TIMEOUT_S,
     ) -> tuple[Player, Player]:
-        """Returns the players of two texts, two of them where the texts are equal.
+        """Returns two players, also where their texts are equal; the arguments as in `MatchTask`.
 
         Raises:
+            PlayerError: if the network of one is another than it should be.
             AlphagoError: if one cannot be made.
         """
-        first, second = texts
-        return (
-            self._player(game, first, timeout_s=timeout_s, is_twin=False),
-            self._player(game, second, timeout_s=timeout_s, is_twin=first == second),
+        first, second = (
+            _PlayerKey(game, text, name, network, timeout_s, is_twin=False)
+            for text, name, network in zip(texts, names or texts, networks, strict=True)
         )
+        if first == second:
+            second = second._replace(is_twin=True)
+        return self._player(first), self._player(second)
 
-    def play(self, task: MatchTask, progress: Progress | None = None) -> MatchResult:
+    def play(self, task: MatchTask, progress: MatchProgress | None = None) -> MatchResult:
         """Plays a task, see `play_part`."""
-        first, second = self.players(task.game, task.players, timeout_s=task.timeout_s)
+        first, second = self.players(
+            task.game,
+            task.players,
+            names=task.names,
+            networks=task.networks,
+            timeout_s=task.timeout_s,
+        )
         return play_part(self.game(task.game), first, second, task.part, progress)
 
     def process_id(self) -> int:
@@ -153,18 +191,34 @@ class MatchWorker:
         return os.getpid()
 
     def close(self) -> None:
-        """Ends the GTP programs."""
-        for player in self._players.values():
-            if isinstance(player, GameFollower):
-                player.close()
+        """Drops the players and ends the GTP programs."""
+        while self._players:
+            self._drop_oldest()
 
-    def _player(self, game: str, text: str, *, timeout_s: float, is_twin: bool) -> Player:
-        key = (game, text, timeout_s, is_twin)
-        if key not in self._players:
-            engines = EngineSettings(timeout_s=timeout_s, num_processes=self._num_processes)
-            # No seed: `play_part` gives one for each part.
-            self._players[key] = make_player(text, game=self.game(game), engines=engines)
-        return self._players[key]
+    def _player(self, key: _PlayerKey) -> Player:
+        player = self._players.pop(key, None) or self._make(key)
+        self._players[key] = player
+        if len(self._players) > _MOST_PLAYERS:
+            self._drop_oldest()
+        return player
+
+    def _make(self, key: _PlayerKey) -> Player:
+        player = make_player(
+            key.text,
+            game=self.game(key.game),
+            engines=EngineSettings(timeout_s=key.timeout_s, num_processes=self._num_processes),
+            name=key.name,
+        )  # without a seed: `play_part` gives one for each part
+        # Looked at afterwards: what is here now may be newer than what the player has loaded, which
+        # stops the match for nothing, but never the other way round.
+        if key.network is not None and find_player(key.text).network != key.network:
+            raise PlayerError(f"{key.name}: its network has been replaced since the match began")
+        return player
+
+    def _drop_oldest(self) -> None:
+        player = self._players.pop(next(iter(self._players)))
+        if isinstance(player, GameFollower):
+            player.close()
 
 
 class InlineWorkers:
@@ -176,7 +230,9 @@ class InlineWorkers:
         """Keeps the worker."""
         self._worker = worker
 
-    def run(self, tasks: Iterable[MatchTask], *, progress: Progress | None = None) -> FinishedTasks:
+    def run(
+        self, tasks: Iterable[MatchTask], *, progress: MatchProgress | None = None
+    ) -> FinishedTasks:
         """Plays tasks one after the other, see `Workers`."""
         upcoming = iter(tasks)
         for number in itertools.count():
@@ -208,7 +264,9 @@ class RayWorkers:
         self._actors: dict[int, Any] = {}
         self._process_ids: dict[int, Any] = {}  # open or answered calls
 
-    def run(self, tasks: Iterable[MatchTask], *, progress: Progress | None = None) -> FinishedTasks:
+    def run(
+        self, tasks: Iterable[MatchTask], *, progress: MatchProgress | None = None
+    ) -> FinishedTasks:
         """Plays as many tasks at a time as there are workers, see `Workers`."""
         import ray
 

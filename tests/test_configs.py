@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from alphago.games import GAME_NAMES, make_game
+from eval.suite_files import shipped_suites
 from eval.suites import load_suite
 from scripts.composition import compose_config, flatten, to_run_config
 from scripts.overrides import CONFIG_FOLDER, GROUPS, group_options, leaf_types
-from scripts.suite import shipped_suites
 
 OPTIONS = [(group, option) for group in GROUPS for option in group_options(group)]
 YAML_FILES = sorted(CONFIG_FOLDER.rglob("*.yaml"))

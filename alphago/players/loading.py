@@ -46,6 +46,7 @@ class FoundNetwork(NamedTuple):
     info: NetworkInfo
     weights: Weights
     positions: UInt8Array | None  # see `alphago.network.load_player_network`
+    which: Literal["weights", "best"]  # of the checkpoint's networks
 
 
 class PlaySettings(NamedTuple):
@@ -230,7 +231,7 @@ def _network_of_checkpoint(folder: Path, *, step: Step) -> FoundNetwork:
 
 
 def _read(folder: Path, *, which: Literal["weights", "best"]) -> FoundNetwork:
-    return FoundNetwork(folder, *load_player_network(folder, which=which))
+    return FoundNetwork(folder, *load_player_network(folder, which=which), which=which)
 
 
 def _best_checkpoint(run: Path) -> Path:

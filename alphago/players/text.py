@@ -40,6 +40,7 @@ from alphago.types import MAX_SIMULATIONS
 
 if TYPE_CHECKING:
     from alphago.players.engine import EngineSettings
+    from alphago.players.loading import FoundNetwork
 
 KINDS = ("random", "minimax", "alphabeta", "flat_mc", "uct", "human")
 ENGINE_PREFIX = "gtp:"
@@ -73,6 +74,7 @@ def make_player(
     game: Game | str | None = None,
     seed: int = 0,
     engines: "EngineSettings | None" = None,
+    name: str | None = None,
 ) -> Player:
     """Makes the player that a text names.
 
@@ -81,6 +83,7 @@ def make_player(
         game: the game, or its name. None is enough for a run or checkpoint, which tells it.
         seed: of the player's random choices.
         engines: how GTP programs are run; None for the defaults.
+        name: how the player of a run or checkpoint is called; None for its text.
 
     Returns:
         The player.
@@ -94,7 +97,7 @@ def make_player(
     game = make_game(game) if isinstance(game, str) else game
     subject, options = split_text(text)
     if subject not in (*KINDS, ENGINE_PREFIX):
-        return _make_network_player(text, subject, options, game=game, seed=seed)
+        return _make_network_player(name or text, subject, options, game=game, seed=seed)
     _check_keys(text, options, _KEYS[subject])
     if game is None:
         raise PlayerError(f"{text}: which game? Only a run or a checkpoint tells it by itself")
@@ -156,6 +159,34 @@ def parse_network(text: str) -> tuple[Path, int | str | None]:
     folder = _existing_folder(text, subject)
     _check_keys(text, options, ("step",))
     return folder, _read_step(text, options)
+
+
+def pin_network(text: str) -> "tuple[str, FoundNetwork] | None":
+    """Finds the network of a player of a run or checkpoint once, so that it stays the same.
+
+    What is the best or the latest network of a run that trains may be another one a moment later.
+
+    Returns:
+        The player's text with the checkpoint that the network is in, and the network; None for the
+        kinds that have none.
+
+    Raises:
+        PlayerError: if the text names no player or has an unknown option.
+        CheckpointError: if the run or checkpoint is broken.
+    """
+    subject, options = split_text(text)
+    if subject in (*KINDS, ENGINE_PREFIX):
+        return None
+    folder = _existing_folder(text, subject)
+    _check_keys(text, options, _PATH_KEYS)
+    from alphago.players.loading import find_network  # torch takes seconds, kinds need none
+
+    found = find_network(folder, step=_read_step(text, options))
+    kept = [f"{key}={value}" for key, value in options.items() if key != "step"]
+    if found.which == "best":
+        kept.append("step=best")
+    pinned = str(found.folder.resolve())
+    return ":".join([pinned, ",".join(kept)]) if kept else pinned, found
 
 
 def split_text(text: str) -> tuple[str, dict[str, str]]:

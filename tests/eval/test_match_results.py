@@ -1,6 +1,7 @@
 import json
 import logging
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -26,7 +27,7 @@ RESULTS = [play(part) for part in PARTS]
 
 
 def open_file(path, **changes):
-    return ResultsFile(path, HEADER | changes, num_parts=len(PARTS))
+    return ResultsFile(path, HEADER | changes, planned=PARTS)
 
 
 @pytest.fixture
@@ -48,6 +49,42 @@ def test_every_part_comes_back_as_it_was(path):
         ]
 
 
+def test_a_match_that_has_begun_without_a_finished_part_is_not_new(tmp_path):
+    for is_new in (True, False):
+        with open_file(tmp_path / "file") as file:
+            assert file.is_new == is_new
+            file.begin()
+
+
+@pytest.mark.parametrize("num_bytes_kept", [1, 40, -1])
+def test_a_broken_first_line_alone_is_written_anew(path, num_bytes_kept):
+    first, *_ = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first[:num_bytes_kept])
+    with open_file(path) as file:
+        assert file.is_new
+        file.begin()
+    assert path.read_bytes() == first
+
+
+def test_who_comes_second_keeps_what_the_first_has_written(tmp_path):
+    path = tmp_path / "file"
+    with open_file(path) as file:
+        file.add(0, RESULTS[0])
+        with pytest.raises(ResultsError, match="another match is writing it"):
+            open_file(path)
+        file.add(1, RESULTS[1])
+    with open_file(path) as file:
+        assert file.parts == dict(enumerate(RESULTS[:2]))
+
+
+def test_parts_of_a_match_that_was_divided_otherwise_are_refused(path):
+    halves = [replace(part, openings=part.openings[:12], num_games=24) for part in PARTS]
+    others = [replace(part, openings=part.openings[::-1]) for part in PARTS]
+    for planned in (halves, others):
+        with pytest.raises(ResultsError, match="line 2: part 0 has other games than it is planned"):
+            ResultsFile(path, HEADER, planned=planned)
+
+
 def test_forfeits_and_claims_come_back_as_they_were(tmp_path):
     odd = MatchResult(
         first="gtp:a b",
@@ -62,9 +99,10 @@ def test_forfeits_and_claims_come_back_as_they_were(tmp_path):
         ],
         thinking=(Thinking(0.1 + 0.2, 3), Thinking(1e-9, 4)),
     )
+    planned = [PARTS[0], replace(PARTS[1], openings=[[], []], num_games=3)]
     with open_file(tmp_path / "new") as file:
         file.add(1, odd)
-    with open_file(tmp_path / "new") as file:
+    with ResultsFile(tmp_path / "new", HEADER, planned=planned) as file:
         assert file.parts == {1: odd}
         assert file.parts[1].thinking == odd.thinking
         assert isinstance(file.parts[1].endings[0].forfeit.kind, ForfeitKind)
@@ -74,7 +112,10 @@ def test_an_empty_file_is_a_new_one(tmp_path):
     path = tmp_path / "touched"
     path.touch()
     with open_file(path) as file:
+        assert file.is_new
         assert file.parts == {}
+        file.begin()
+        assert not file.is_new
     assert json.loads(path.read_text()) == {
         "match_results": 1,
         "players": ["random", "random"],
