@@ -1,14 +1,17 @@
 """What the results of a ladder say: ratings, falls, and all of it as data for JSON."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from alphago.players.game_follower import ForfeitKind
 from eval.elo import Rating, RatingList, fit_ratings
 from eval.ladder import Fall, Standings, describe_alarm, find_alarm, find_falls
 from eval.ladder_files import fixed_ratings
 from eval.rating_store import (
     CheckpointFacts,
+    Forfeits,
     PartResult,
     RatingSettings,
     missing_parts,
@@ -26,6 +29,7 @@ class LadderSummary:
         facts: what is known of each checkpoint, by player, oldest first.
         falls: the checkpoints that are weaker than an earlier one.
         alarm: the newest fall since the strongest checkpoint.
+        forfeits: how often each player that ever did forfeited, by kind.
     """
 
     settings: RatingSettings
@@ -33,6 +37,7 @@ class LadderSummary:
     facts: Mapping[str, CheckpointFacts]
     falls: list[Fall]
     alarm: Fall | None
+    forfeits: Mapping[str, Forfeits]
 
     @property
     def rated(self) -> list[tuple[CheckpointFacts, Rating]]:
@@ -53,6 +58,7 @@ def summarize(settings: RatingSettings, parts: Sequence[PartResult]) -> LadderSu
         facts=facts,
         falls=falls,
         alarm=find_alarm(falls, ratings, list(facts)),
+        forfeits=_count_forfeits(parts),
     )
 
 
@@ -85,6 +91,15 @@ def summary_json(summary: LadderSummary) -> dict[str, Any]:
     }
 
 
+def _count_forfeits(parts: Sequence[PartResult]) -> dict[str, Forfeits]:
+    """Adds up the forfeits of each player that has any."""
+    total: dict[str, Counter[ForfeitKind]] = {}
+    for part in parts:
+        for player, forfeits in zip(part[:2], part.forfeits, strict=True):
+            total.setdefault(player, Counter()).update(forfeits)
+    return {player: dict(forfeits) for player, forfeits in total.items() if forfeits}
+
+
 def _rating_json(rating: Rating, summary: LadderSummary) -> dict[str, Any]:
     facts = summary.facts.get(rating.player)
     return {
@@ -99,4 +114,5 @@ def _rating_json(rating: Rating, summary: LadderSummary) -> dict[str, Any]:
         "high": rating.high,
         "num_games": rating.num_games,
         "score": rating.score,
+        "forfeits": summary.forfeits.get(rating.player, {}),
     }

@@ -1,17 +1,25 @@
 """`alphago rate`: the ladder of a run's checkpoints against players that do not change."""
 
+import contextlib
 import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from alphago.errors import AlphagoError, CheckpointError
 from scripts.arguments import CommandLineError, Parser, parse_words, read_number
-from scripts.rating_report import describe_anchors, describe_ladder, describe_newest
+from scripts.rating_report import (
+    describe_anchors,
+    describe_forfeits,
+    describe_ladder,
+    describe_newest,
+)
 from scripts.rating_setup import (
     NUM_GAMES,
+    begin,
     choose_ladder,
     choose_settings,
     ladder_rounds,
@@ -31,7 +39,7 @@ _POLL_S = 10.0  # between two looks at a run that is watched
 _NICENESS = 10  # of a rating beside a run that trains: it takes what the run leaves of the CPUs
 
 
-class _Choice(NamedTuple):
+class Choice(NamedTuple):
     """Which checkpoints are rated: about so many, or those so many steps apart."""
 
     num: int
@@ -40,6 +48,9 @@ class _Choice(NamedTuple):
 
 def main(argv: Sequence[str]) -> None:
     """Rates a run, or measures the anchors of a game."""
+    # Before NumPy is imported: threads that share the small matrices of ratings wait for each other
+    # beside a run that trains, a hundred times as long as they work.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     arguments = _make_parser().parse(argv)
     run, words = _split_words(arguments.words)
     values = parse_words(words, allowed=KEYS)
@@ -67,7 +78,7 @@ def main(argv: Sequence[str]) -> None:
 def rate_run(
     run: Path,
     values: Mapping[str, str],
-    choice: _Choice,
+    choice: Choice,
     *,
     num_workers: int,
     watch: bool,
@@ -87,17 +98,40 @@ def rate_run(
         settings = choose_settings(
             values, store, ladder, game=game_of_run(run), simulations=_simulations_of(run)
         )
-        store.begin(settings)
+        anchors, left_out = begin(store, settings, ladder)
         with (
-            ladder_rounds(store, settings, ladder, num_workers=num_workers) as (rounds, left_out),
+            ladder_rounds(store, settings, anchors, num_workers=num_workers) as rounds,
             held_checkpoints(run, store.folder) as held,
         ):
-            try:
-                _climb(run, rounds, held, choice=choice, watch=watch, as_json=as_json)
-            finally:
+
+            def report() -> None:
                 if store.parts:
+                    rounds.write_ratings()
                     _write_curves(run, rounds)
                     _print_ladder(rounds, left_out=left_out, as_json=as_json)
+
+            with _reported(report, as_json=as_json):
+                _climb(run, rounds, held, choice=choice, watch=watch, as_json=as_json)
+
+
+@contextlib.contextmanager
+def _reported(report: Callable[[], None], *, as_json: bool) -> Iterator[None]:
+    """Reports when the block ends, also by Ctrl-C.
+
+    After an error it is the error that counts: no JSON passes for a whole ladder, and the report
+    has no error of its own, of the same full disk.
+    """
+    try:
+        yield
+    except AlphagoError:
+        if not as_json:
+            with contextlib.suppress(AlphagoError):
+                report()
+        raise
+    except KeyboardInterrupt:
+        report()
+        raise
+    report()
 
 
 def _climb(
@@ -105,7 +139,7 @@ def _climb(
     rounds: "LadderRounds",
     held: "HeldCheckpoints",
     *,
-    choice: _Choice,
+    choice: Choice,
     watch: bool,
     as_json: bool,
 ) -> None:
@@ -115,38 +149,52 @@ def _climb(
 
     while True:
         goes_on = watch and is_in_use(run)
+        before = rounds.summary()
         steps, best = steps_of_run(run)
-        gone = _hold(held, _chosen(steps, best, choice, rounds))
-        texts = {
-            player: held.text(player, simulations=rounds.settings.simulations or 0)
-            for player in held.facts
-        }
-        rounds.climb(texts, held.facts)
+        chosen = chosen_steps(steps, best, choice, rated=_rated_steps(rounds), goes_on=goes_on)
+        gone = _hold(held, chosen)
+        if not held.facts and not gone and not goes_on:
+            raise CheckpointError(f"{run}: all {len(steps)} checkpoints are broken")
+        if held.facts:
+            simulations = rounds.settings.simulations or 0
+            texts = {player: held.text(player, simulations=simulations) for player in held.facts}
+            rounds.climb(texts, held.facts)
         if not goes_on:
             return
-        _write_curves(run, rounds)
-        if not as_json:
-            print(describe_newest(rounds.summary()), flush=True)
+        if rounds.summary() is not before:
+            _write_curves(run, rounds)
+            if not as_json:
+                print(describe_newest(rounds.summary()), flush=True)
         while not gone and is_in_use(run) and steps_of_run(run)[0] == steps:
             time.sleep(_POLL_S)
 
 
 def _hold(held: "HeldCheckpoints", steps: Sequence[int]) -> bool:
     """Holds checkpoints; tells whether one was removed before it could be held."""
-    from eval.ladder import checkpoint_name
-
-    wanted = [step for step in steps if checkpoint_name(step) not in held.facts]
-    return not all([held.hold(step) for step in wanted])
+    known = {facts.step for facts in held.facts.values()} | held.broken
+    return not all([held.hold(step) for step in steps if step not in known])
 
 
-def _chosen(
-    steps: Sequence[int], best: int | None, choice: _Choice, rounds: "LadderRounds"
+def _rated_steps(rounds: "LadderRounds") -> set[int]:
+    return {facts.step for facts in rounds.summary().facts.values()}
+
+
+def chosen_steps(
+    steps: Sequence[int], best: int | None, choice: Choice, *, rated: set[int], goes_on: bool
 ) -> list[int]:
-    """Returns the steps of the checkpoints to rate: those that were, and new ones."""
+    """Returns the steps of the checkpoints to rate: those that were, and new ones.
+
+    Of a run that goes on the newest is left for later until it is far enough from the last one
+    rated: else every checkpoint would be rated, each being the newest at some time.
+    """
     from eval.ladder import spread_steps, steps_every
 
-    rated = {facts.step for facts in rounds.summary().facts.values()}
-    chosen = rated if best is None else rated | {best}
+    if goes_on and rated and steps:
+        first, newest = min(steps[0], *rated), steps[-1]
+        interval = (newest - first) / choice.num if choice.every is None else choice.every
+        if newest < max(rated) + interval:
+            return sorted(rated & set(steps))
+    chosen = rated if best is None or goes_on else rated | {best}
     if choice.every is not None:
         return steps_every(steps, interval=choice.every, chosen=chosen)
     return spread_steps(steps, num=choice.num, chosen=chosen)
@@ -164,16 +212,19 @@ def measure_anchors(values: Mapping[str, str], *, num_workers: int, as_json: boo
         text = game_text(game.spec)
         ladder = without_ratings(choose_ladder(values, store, text))
         settings = choose_settings(values, store, ladder, game=text, simulations=None)
-        store.begin(settings)
-        with ladder_rounds(store, settings, ladder, num_workers=num_workers) as (rounds, left_out):
-            try:
-                rounds.play_anchors(reach=_ANCHOR_REACH)
-            finally:
+        anchors, left_out = begin(store, settings, ladder)
+        with ladder_rounds(store, settings, anchors, num_workers=num_workers) as rounds:
+
+            def report() -> None:
                 print(f"results: {folder}", file=sys.stderr)
                 for anchor in left_out:
                     print(f"left out, not installed: {anchor}", file=sys.stderr)
                 if store.parts:
+                    rounds.write_ratings()
                     _print_anchors(rounds, as_json=as_json)
+
+            with _reported(report, as_json=as_json):
+                rounds.play_anchors(reach=_ANCHOR_REACH)
 
 
 def _wait_for_a_checkpoint(run: Path, *, watch: bool) -> None:
@@ -228,23 +279,31 @@ def _print_anchors(rounds: "LadderRounds", *, as_json: bool) -> None:
     from eval.rating_summary import summary_json
 
     summary = rounds.summary()
+    for line in describe_forfeits(summary):
+        print(line, file=sys.stderr)
     print(json.dumps(summary_json(summary)) if as_json else describe_anchors(summary))
 
 
 def _split_words(words: Sequence[str]) -> tuple[Path | None, list[str]]:
     """Returns the run, which comes before the options or behind them, and the options."""
-    runs = [word for word in words if word.partition("=")[0] not in KEYS]
+    runs = [word for word in words if not _is_option(word)]
     if len(runs) > 1:
         raise CommandLineError(f"{runs[1]}: only one run is rated at a time")
     options = [word for word in words if word not in runs]
     return (Path(runs[0]) if runs else None), options
 
 
-def _read_choice(values: Mapping[str, str]) -> _Choice:
+def _is_option(word: str) -> bool:
+    """Tells whether a word is `key=value`, be the key misspelt, and no folder of this name."""
+    key, equals, _ = word.partition("=")
+    return key in KEYS or (equals == "=" and key.isidentifier() and not os.path.exists(word))
+
+
+def _read_choice(values: Mapping[str, str]) -> Choice:
     """Reads which checkpoints are to be rated."""
     if {"every", "checkpoints"} <= values.keys():
         raise CommandLineError("every, checkpoints: say one of them")
-    return _Choice(
+    return Choice(
         num=_read_count(values, "checkpoints", default=NUM_CHECKPOINTS, at_least=2),
         every=_read_count(values, "every", default=1) if "every" in values else None,
     )
@@ -286,7 +345,8 @@ def _make_parser() -> Parser:
             "  every=N          or those at least N optimiser steps apart\n"
             "  workers=N        matches that are played at a time (all usable CPUs)\n"
             "  seed=N           of openings and of the players' random choices (0)\n"
-            "  --watch          wait for new checkpoints until the run ends"
+            "  --watch          wait for new checkpoints until the run ends, and rate one\n"
+            "                   that is `every` steps, or 1/N of the run so far, beyond the last"
         ),
         examples=(
             "alphago rate runs/first",

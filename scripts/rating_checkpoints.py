@@ -1,5 +1,6 @@
 """The checkpoints of a run that may be training: held, so that none disappears while it plays."""
 
+import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -14,12 +15,15 @@ from eval.rating_store import CheckpointFacts
 
 _HELD_FOLDER = "held"  # in the folder of the ratings
 
+logger = logging.getLogger(__name__)
+
 
 class HeldCheckpoints:
     """Checkpoints of a run as hard links, which stay when the run removes the checkpoint.
 
     Attributes:
         facts: of the checkpoints held, by player.
+        broken: the steps of those that cannot be used.
     """
 
     def __init__(self, run: Path, folder: Path) -> None:
@@ -30,18 +34,19 @@ class HeldCheckpoints:
             folder: where the links go; it exists.
         """
         self.facts: dict[str, CheckpointFacts] = {}
+        self.broken: set[int] = set()
         self._run, self._folder = run, folder
 
     def hold(self, step: int) -> bool:
-        """Holds the checkpoint of a step.
+        """Holds the checkpoint of a step; a broken one is left out with a warning.
 
         Returns:
             Whether it was still there.
 
         Raises:
-            CheckpointError: if it is broken, or cannot be linked or copied.
+            CheckpointError: if it cannot be linked or copied.
         """
-        from train.checkpoint import checkpoint_folders
+        from train.checkpoint import checkpoint_folders, verify_files
 
         target = self._folder / f"{step:08d}"
         source = checkpoint_folders(self._run).get(step)
@@ -54,7 +59,14 @@ class HeldCheckpoints:
             if not source.exists():  # the run has just removed it
                 return False
             raise CheckpointError(f"{target}: cannot be linked: {error}") from error
-        self.facts[checkpoint_name(step)] = _read_facts(target, step=step)
+        try:
+            verify_files(target)
+            self.facts[checkpoint_name(step)] = _read_facts(target, step=step)
+        except CheckpointError as error:
+            shutil.rmtree(target, ignore_errors=True)
+            self.broken.add(step)
+            where = str(error).replace(str(target), str(source))
+            logger.warning("checkpoint %d is broken and left out: %s", step, where)
         return True
 
     def text(self, player: str, *, simulations: int) -> str:
@@ -96,7 +108,7 @@ def game_of_run(run: Path) -> str:
     """Returns the game of a run that has a checkpoint, as text.
 
     Raises:
-        CheckpointError: if it has none, or the newest is broken.
+        CheckpointError: if it has none, or all are broken.
     """
     from alphago.network.weights import read_manifest
     from train.checkpoint import checkpoint_folders
@@ -104,8 +116,14 @@ def game_of_run(run: Path) -> str:
     folders = checkpoint_folders(run)
     if not folders:
         raise CheckpointError(f"{run}: has no checkpoint yet")
-    game: str = read_manifest(folders[max(folders)])["game"]
-    return game
+    for folder in reversed(folders.values()):
+        try:
+            game: str = read_manifest(folder)["game"]
+        except CheckpointError as error:
+            fault = error
+        else:
+            return game
+    raise fault
 
 
 def _link(source: str, target: str) -> Any:

@@ -110,6 +110,21 @@ def _curve(summary: "LadderSummary") -> Iterator[str]:
         yield f"{facts.minutes:7.1f} {rating.elo:6.0f}  {''.join(strip).rstrip()}"
 
 
+def describe_forfeits(summary: "LadderSummary") -> Iterator[str]:
+    """Yields a line for each player whose forfeited games are not rated."""
+    from alphago.players.game_follower import ForfeitKind
+    from eval.rating_store import num_unrated
+
+    for player, forfeits in summary.forfeits.items():
+        if number := num_unrated(forfeits):
+            kinds = ", ".join(
+                f"{num} by {kind}"
+                for kind, num in forfeits.items()
+                if kind != ForfeitKind.RESIGNATION
+            )
+            yield f"not rated: {number} games that {player} forfeited ({kinds})"
+
+
 def _remarks(summary: "LadderSummary", left_out: Sequence[str]) -> Iterator[str]:
     """Yields what a reader has to know beside the numbers."""
     from eval.ladder import describe_alarm, is_beyond
@@ -128,6 +143,7 @@ def _remarks(summary: "LadderSummary", left_out: Sequence[str]) -> Iterator[str]
         )
     if left_out:
         yield f"left out, not installed: {', '.join(left_out)}"
+    yield from describe_forfeits(summary)
     if None in summary.settings.anchors.values():
         zero = ", ".join(
             f"{player} is {elo:.0f}"

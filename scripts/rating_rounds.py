@@ -1,12 +1,13 @@
 """Plays the rounds of a ladder on workers, and stores each result as it comes."""
 
+import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from alphago.games import make_game
 from eval.ladder import plan_anchors, plan_round
-from eval.ladder_files import fixed_ratings
+from eval.ladder_files import LadderError, fixed_ratings
 from eval.match_plan import MatchPart, plan_match
 from eval.openings import paired_openings
 from eval.rating_store import (
@@ -15,10 +16,14 @@ from eval.rating_store import (
     RatingSettings,
     RatingStore,
     missing_parts,
+    num_unrated,
+    part_result,
 )
 from eval.rating_summary import LadderSummary, standings, summarize, summary_json
 from scripts.progress_bar import Show
 from scripts.workers import MatchTask, Workers
+
+_MOST_FORFEITS = 0.9  # share of a part's games; with more a program does not really take part
 
 Match = tuple[str, str]  # two players of the ladder, by name
 
@@ -58,11 +63,14 @@ class LadderRounds:
         self._store, self._anchors = store, list(anchors)
         self._workers, self._show = workers, show
         self._game = make_game(settings.game)
+        self._summary: LadderSummary | None = None
         self._num_done = self._num_planned = 0  # games of this process
 
     def summary(self) -> LadderSummary:
-        """Returns the ratings by the results so far."""
-        return summarize(self.settings, self._store.parts)
+        """Returns the ratings by the results so far, the same object until there are more."""
+        if self._summary is None:
+            self._summary = summarize(self.settings, self._store.parts)
+        return self._summary
 
     def climb(self, texts: Mapping[str, str], facts: Mapping[str, CheckpointFacts]) -> None:
         """Plays rounds until every checkpoint is rated; the ratings are written after each.
@@ -100,25 +108,29 @@ class LadderRounds:
             )
             for part in parts
         ]
-        try:
-            for number, result in self._workers.run(tasks):
+        with contextlib.closing(self._workers.run(tasks)) as finished:
+            for number, result in finished:
                 played = parts[number]
                 first, second = played.match
-                self._store.add(
-                    PartResult(
-                        first,
-                        second,
-                        played.part.number,
-                        played.num_parts,
-                        *result.total,
-                        checkpoint=facts.get(first),
-                    )
+                part = part_result(
+                    first,
+                    second,
+                    result,
+                    part=played.part.number,
+                    num_parts=played.num_parts,
+                    checkpoint=facts.get(first),
                 )
+                _check_forfeits(part)
+                self._store.add(part)
+                self._summary = None
                 self._num_done += played.part.num_games
                 self._show(self._num_done, self._num_planned, f"{first} against {second}")
-        finally:
-            if self._store.parts:
-                self._store.write_ratings(summary_json(self.summary()))
+        self.write_ratings()
+
+    def write_ratings(self) -> None:
+        """Writes the ratings by the results so far, if there are any."""
+        if self._store.parts:
+            self._store.write_ratings(summary_json(self.summary()))
 
     def _next_matches(self, checkpoints: Sequence[str], texts: Mapping[str, str]) -> list[Match]:
         """Returns the matches of the next round, first those that were broken off."""
@@ -138,7 +150,8 @@ class LadderRounds:
         """Returns the matches among anchors that have not been begun."""
         fixed = fixed_ratings(self.settings.anchors)
         planned = plan_anchors(self._anchors, is_fixed=fixed.__contains__, reach=reach)
-        return [match for match in planned if match not in missing_parts(self._store.parts)]
+        begun = missing_parts(self._store.parts)
+        return [match for match in planned if match not in begun]
 
     def _missing(self, matches: Sequence[Match]) -> Iterator[_PartToPlay]:
         """Yields the parts of matches that have not been played."""
@@ -158,3 +171,19 @@ class LadderRounds:
             self._game, num_pairs=settings.games // 2, num_plies=settings.opening_plies, seed=seed
         )
         return plan_match(openings, seed=seed)
+
+
+def _check_forfeits(part: PartResult) -> None:
+    """Checks that a part has games to be rated, before it is stored.
+
+    Raises:
+        LadderError: if a player has forfeited nearly all of them.
+    """
+    for player, forfeits in zip(part[:2], part.forfeits, strict=True):
+        number = num_unrated(forfeits)
+        if number >= _MOST_FORFEITS * part.num_games:
+            kinds = ", ".join(f"{num} by {kind}" for kind, num in forfeits.items())
+            raise LadderError(
+                f"{player}: forfeited {number} of {part.num_games} games ({kinds}), which are not"
+                " kept; mend it, or leave it out of the ladder"
+            )

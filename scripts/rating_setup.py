@@ -1,6 +1,6 @@
 """What a ladder is played with: its folder, anchors and settings, and the workers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -121,25 +121,44 @@ def choose_settings(
     )
 
 
-@contextmanager
-def ladder_rounds(
-    store: "RatingStore", settings: "RatingSettings", ladder: "Ladder", *, num_workers: int
-) -> "Iterator[tuple[LadderRounds, list[str]]]":
-    """Makes what plays a ladder, for the time of the block.
+def begin(
+    store: "RatingStore", settings: "RatingSettings", ladder: "Ladder"
+) -> tuple[list[str], list[str]]:
+    """Makes every anchor once, and notes what the ladder is played with.
 
-    Yields:
-        The ladder, and the anchors that are left out because their programs are not installed.
+    So a misspelt anchor shows while it can be mended: no result is there yet.
+
+    Returns:
+        The anchors that play, weakest first, and those whose programs are not installed.
 
     Raises:
-        LadderError: if no anchor is left.
+        PlayerError: if an anchor cannot be made.
+        LadderError: if no anchor is left, or the results there were played with something else.
+    """
+    from alphago.games import make_game
+    from alphago.players import make_player
+    from eval.ladder_files import without_missing_programs
+
+    playing, left_out = without_missing_programs(ladder)
+    game = make_game(settings.game)
+    for anchor in playing.anchors:
+        make_player(anchor, game=game)
+    store.begin(settings)
+    return list(playing.anchors), left_out
+
+
+@contextmanager
+def ladder_rounds(
+    store: "RatingStore", settings: "RatingSettings", anchors: Sequence[str], *, num_workers: int
+) -> "Iterator[LadderRounds]":
+    """Makes what plays a ladder, for the time of the block.
+
+    Raises:
         TrainingError: if Ray does not start.
     """
-    from eval.ladder_files import without_missing_programs
     from scripts.progress_bar import progress_bar
     from scripts.rating_rounds import LadderRounds
     from scripts.workers import workers
 
-    playing, left_out = without_missing_programs(ladder)
     with workers(num_workers) as pool, progress_bar("games") as show:
-        anchors = list(playing.anchors)
-        yield LadderRounds(store, settings, anchors=anchors, workers=pool, show=show), left_out
+        yield LadderRounds(store, settings, anchors=anchors, workers=pool, show=show)

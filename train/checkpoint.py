@@ -123,7 +123,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
             checksum, unreadable, of another schema version, or with weights that are not finite.
     """
     info, weights, positions = load_player_network(folder)
-    _verify_files(folder)
+    verify_files(folder)
     best_weights, _ = read_weights(folder / "best.safetensors")
     trainer_tensors, _ = read_weights(folder / "trainer.safetensors")
     return Checkpoint(
@@ -154,6 +154,27 @@ def read_state(folder: Path) -> dict[str, Any]:
     if not isinstance(state, dict):
         raise CheckpointError(f"{path}: not the state of a run")
     return state
+
+
+def verify_files(folder: Path) -> None:
+    """Checks the files of a checkpoint.
+
+    Raises:
+        CheckpointError: unless all are there, as the manifest describes them.
+    """
+    manifest = read_manifest(folder)
+    missing = [name for name in _FILES if name not in manifest["files"]]
+    if missing:
+        raise CheckpointError(f"{folder / MANIFEST_FILE}: lacks {', '.join(missing)}")
+    for name, expected in manifest["files"].items():
+        path = folder / name
+        if not path.is_file():
+            raise CheckpointError(f"{path}: missing")
+        size = path.stat().st_size
+        if size != expected.get("bytes"):
+            raise CheckpointError(f"{path}: has {size} bytes, expected {expected.get('bytes')}")
+        if sha256_of(path) != expected.get("sha256"):
+            raise CheckpointError(f"{path}: broken, its checksum is not the one in {MANIFEST_FILE}")
 
 
 def newest_checkpoint(
@@ -224,7 +245,8 @@ def folders_to_keep(folders: Sequence[Path], *, best: str | None, num_kept: int)
 
     The newest few stay, so that a broken one has others to go back to, and the best one. Of the
     others that one goes, again and again, whose two neighbours are closest in steps. So the first
-    stays as well, and over a run of any length no gap grows to twice the even one.
+    stays as well. The newest three and an old best one take places that the others do not have: in
+    a run of equal steps no gap grows to twice the run's length over the `num_kept` - 4 left.
 
     Args:
         folders: the checkpoints, oldest first.
@@ -346,23 +368,6 @@ def _checkpoints(folder: Path) -> list[Path]:
         return []
     found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)]
     return sorted(found, key=lambda path: (_step(path), not path.name.endswith(_REPLACED)))
-
-
-def _verify_files(folder: Path) -> None:
-    """Raises CheckpointError unless all files are there, as the manifest describes them."""
-    manifest = read_manifest(folder)
-    missing = [name for name in _FILES if name not in manifest["files"]]
-    if missing:
-        raise CheckpointError(f"{folder / MANIFEST_FILE}: lacks {', '.join(missing)}")
-    for name, expected in manifest["files"].items():
-        path = folder / name
-        if not path.is_file():
-            raise CheckpointError(f"{path}: missing")
-        size = path.stat().st_size
-        if size != expected.get("bytes"):
-            raise CheckpointError(f"{path}: has {size} bytes, expected {expected.get('bytes')}")
-        if sha256_of(path) != expected.get("sha256"):
-            raise CheckpointError(f"{path}: broken, its checksum is not the one in {MANIFEST_FILE}")
 
 
 def _read_text(path: Path) -> str:

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from alphago.players.game_follower import Forfeit, ForfeitKind
 from eval.elo import PairResult
+from eval.endings import GameEnding
 from eval.ladder_files import LadderError
+from eval.matches import MatchResult, Thinking
 from eval.rating_store import (
     CheckpointFacts,
     PartResult,
@@ -13,13 +16,14 @@ from eval.rating_store import (
     RatingStore,
     missing_parts,
     pair_results,
+    part_result,
 )
 from eval.rating_summary import standings, summarize, summary_json
 
 SETTINGS = RatingSettings(
     game="connect_four",
     simulations=100,
-    games=20,
+    games=10,
     opening_plies=4,
     seed=0,
     anchors={"random": 0.0, "uct:playouts=10": 300.0},
@@ -29,6 +33,12 @@ FACTS = {
     400: CheckpointFacts(400, 2_000, 3.5),
     900: CheckpointFacts(900, 4_000, 7.0),
 }
+
+
+LINE = (
+    '{"players": ["a", "b"], "part": 0, "num_parts": 1, "wins": 1, "draws": 0, "losses": 0,'
+    ' "checkpoint": null}'
+)
 
 
 def part(
@@ -53,7 +63,6 @@ def test_results_come_back_as_they_were_added(tmp_path: Path) -> None:
     again = RatingStore(tmp_path)
     assert again.parts == store.parts == PARTS
     assert again.settings() == SETTINGS
-    again.begin(SETTINGS)
     assert pair_results(PARTS)[0] == PairResult("step=400", "random", 8, 0, 2)
 
 
@@ -82,6 +91,16 @@ def test_a_line_that_was_broken_off_is_removed_and_no_other(tmp_path: Path) -> N
         ' "checkpoint": null}',
         '{"players": ["a", "b"], "part": 0, "num_parts": 1, "wins": 1, "draws": 0, "losses": 0,'
         ' "checkpoint": {"step": 1}}',
+        LINE.replace('"wins": 1', '"wins": 0'),  # no game
+        LINE.replace('"wins": 1', '"wins": "1"'),
+        LINE.replace('"wins": 1', '"wins": 1' + 30 * "0"),
+        LINE.replace('"part": 0', '"part": 1'),
+        LINE.replace("null", '{"step": "x", "games": 1, "minutes": 1}'),
+        LINE.replace("null", '{"step": 1, "games": 1, "minutes": Infinity}'),
+        LINE.replace("}", ', "forfeits": [{"hunger": 1}, {}]}'),
+        LINE.replace("}", ', "forfeits": [{}, {"crash": -1}]}'),
+        LINE.replace("}", ', "forfeits": [1, 2]}'),
+        100_000 * "[",
     ],
 )
 def test_a_line_that_is_no_result_is_named(tmp_path: Path, line: str) -> None:
@@ -96,9 +115,11 @@ def test_a_line_that_is_no_result_is_named(tmp_path: Path, line: str) -> None:
     ("change", "words"),
     [
         ({"simulations": 400}, "was played with simulations=100, got 400; leave simulations out"),
-        ({"games": 40}, "was played with games=20, got 40"),
+        ({"games": 40}, "was played with games=10, got 40"),
         ({"seed": 1}, "was played with seed=0, got 1"),
-        ({"anchors": {"random": 0.0}}, "was played with another ladder"),
+        ({"anchors": {"random": 5.0}}, "was played with another ladder"),
+        ({"anchors": {"uct:playouts=10": 300.0}}, "the anchors that have results must be the same"),
+        ({"opening_plies": 2}, "was played with another ladder"),
         ({"game": "go_9x9"}, "was played in the game connect_four, got go_9x9"),
     ],
 )
@@ -116,7 +137,97 @@ def test_results_of_other_settings_are_not_mixed(
     assert RatingStore(tmp_path).settings() == SETTINGS
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"game": "x"}'])
+def test_a_part_that_is_there_twice_is_named(tmp_path: Path) -> None:
+    store = RatingStore(tmp_path)
+    for each in (PARTS[0], PARTS[1], PARTS[0]):
+        store.add(each)
+    with pytest.raises(LadderError, match=r"results\.jsonl, line 3: this part is there twice"):
+        RatingStore(tmp_path)
+
+
+def test_the_order_of_anchors_counts_once_they_have_played(tmp_path: Path) -> None:
+    unrated = dataclasses.replace(SETTINGS, anchors={"random": None, "uct:playouts=10": None})
+    swapped = dataclasses.replace(SETTINGS, anchors={"uct:playouts=10": None, "random": None})
+    store = RatingStore(tmp_path)
+    store.begin(unrated)
+    store.add(PARTS[0])
+    with pytest.raises(LadderError, match="another ladder"):
+        store.begin(swapped)  # the first one would be 0 Elo
+    store.begin(dataclasses.replace(unrated, anchors={"random": None, "uct": None}))
+    assert list(RatingStore(tmp_path).settings().anchors) == ["random", "uct"]  # type: ignore[union-attr]
+
+
+def test_parts_of_another_division_are_refused(tmp_path: Path) -> None:
+    store = RatingStore(tmp_path)
+    store.begin(SETTINGS)
+    store.add(PARTS[0])
+    store.add(PARTS[2])  # one of two, where one would be enough
+    with pytest.raises(LadderError, match=r"part 1 of 2 .* has 10 games, expected parts of \[10\]"):
+        store.begin(SETTINGS)
+
+
+def ending(kind: ForfeitKind | None, *, by: int = 1) -> GameEnding:
+    forfeit = None if kind is None else Forfeit(kind, "why")
+    return GameEnding(
+        truncated=False,
+        forfeit=forfeit,
+        forfeited_by=None if kind is None else by,
+        score=None,
+        claims=(None, None),
+    )
+
+
+def test_forfeited_games_are_counted_and_not_rated(tmp_path: Path) -> None:
+    crash, resignation = ForfeitKind.CRASH, ForfeitKind.RESIGNATION
+    result = MatchResult(
+        first="a",
+        second="b",
+        games=[[]] * 6,
+        first_seats=[0, 1] * 3,
+        outcomes=[1, 0, -1, 1, 1, -1],
+        endings=[
+            ending(None),
+            ending(None),
+            ending(None),
+            ending(resignation),
+            ending(crash),
+            ending(ForfeitKind.TIMEOUT, by=0),
+        ],
+        thinking=(Thinking(0, 0), Thinking(0, 0)),
+    )
+    counted = part_result("step=400", "uct", result, part=0, num_parts=1, checkpoint=FACTS[400])
+    assert (counted.wins, counted.draws, counted.losses) == (2, 1, 1)
+    assert counted.forfeits == ({ForfeitKind.TIMEOUT: 1}, {resignation: 1, crash: 1})
+    assert counted.num_games == 6
+    RatingStore(tmp_path).add(counted)
+    assert RatingStore(tmp_path).parts == [counted]
+    data = summary_json(summarize(SETTINGS, [counted, counted._replace(second="random")]))
+    by_player = {entry["player"]: entry for entry in data["ratings"]}
+    assert by_player["step=400"]["forfeits"] == {"timeout": 2}
+    assert by_player["step=400"]["num_games"] == 8
+    assert by_player["uct"]["forfeits"] == {"resignation": 1, "crash": 1}
+
+
+def settings_text(**change: object) -> str:
+    return json.dumps(dataclasses.asdict(SETTINGS) | change)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"game": "x"}',
+        100_000 * "[",
+        settings_text(anchors=["random"]),
+        settings_text(games="4"),
+        settings_text(games=0),
+        settings_text(seed=True),
+        settings_text(simulations=-1),
+    ],
+    ids=lambda content: content[:4] + content[-30:],
+)
 def test_broken_settings_are_named(tmp_path: Path, content: str) -> None:
     store = RatingStore(tmp_path)
     store.begin(SETTINGS)

@@ -3,17 +3,19 @@
 import itertools
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from eval.ladder_files import load_ladder
+from alphago.errors import CheckpointError
+from alphago.players.game_follower import Forfeit, ForfeitKind
+from eval.ladder_files import LadderError, load_ladder
 from eval.match_plan import PAIRS_PER_PART
-from eval.matches import Tally
 from scripts.main import main
+from scripts.rate import Choice, chosen_steps
 from scripts.workers import MatchTask
 from tests.scripts.tiny_run import TINY
 from train.run_folder import locked
@@ -51,8 +53,19 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[MatchTask]:
     return tasks
 
 
-def use_workers(monkeypatch: pytest.MonkeyPatch, before: Callable[[MatchTask], object]) -> None:
-    """Makes workers whose matches all end evenly, and that call `before` each."""
+def played_part(outcomes: Sequence[int], *, forfeit: Forfeit | None) -> SimpleNamespace:
+    """Returns what a ladder wants to know of games that all ended alike."""
+    ending = SimpleNamespace(forfeit=forfeit, forfeited_by=None if forfeit is None else 1)
+    return SimpleNamespace(outcomes=outcomes, endings=[ending] * len(outcomes))
+
+
+def use_workers(
+    monkeypatch: pytest.MonkeyPatch,
+    before: Callable[[MatchTask], object],
+    *,
+    forfeit: Forfeit | None = None,
+) -> None:
+    """Makes workers whose matches all end evenly and alike, and that call `before` each."""
 
     class FakeWorkers:
         num_workers = 1
@@ -61,7 +74,7 @@ def use_workers(monkeypatch: pytest.MonkeyPatch, before: Callable[[MatchTask], o
             for number, task in enumerate(tasks):
                 before(task)
                 half = task.part.num_games // 2
-                yield number, SimpleNamespace(total=Tally(half, 0, task.part.num_games - half))
+                yield number, played_part(half * [1, -1], forfeit=forfeit)
 
     @contextmanager
     def workers(num_workers: int) -> Iterator[FakeWorkers]:
@@ -246,7 +259,8 @@ def test_anchors_are_measured_as_a_file(
         (["rate", "nothing"], "nothing: no such folder"),
         (["rate", "RUN", "game=tic_tac_toe"], "game: a run has its own"),
         (["rate", "RUN", "other"], "other: only one run is rated at a time"),
-        (["rate", "RUN", "gams=3"], "only one run is rated at a time"),
+        (["rate", "RUN", "gams=3"], "gams: unknown key; nearest: games"),
+        (["rate", "gams=3"], "gams: unknown key; nearest: games"),
         (["rate", "RUN", "games=3"], "games: got '3', allowed: an even integer of at least 2"),
         (["rate", "RUN", "every=0"], "every: got '0', allowed: an integer of at least 1"),
         (["rate", "RUN", "every=5", "checkpoints=5"], "say one of them"),
@@ -280,6 +294,87 @@ def test_an_anchor_that_cannot_play_is_named_and_the_ladder_can_be_mended(
         assert words in capsys.readouterr().err
     file.write_text(LADDER)
     assert rate(run, "checkpoints=2") == 0
+
+
+def test_an_anchor_that_cannot_be_made_is_named_before_anything_is_played(
+    run: Path, played: list[MatchTask], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = run / "ladder.yaml"
+    file.write_text(LADDER.replace("playouts=9", "playots=9"))
+    assert rate(run) == 2
+    assert "got option 'playots'" in capsys.readouterr().err
+    assert played == []
+    file.write_text(LADDER)
+    assert rate(run, "checkpoints=2") == 0
+
+
+def test_an_anchor_that_forfeits_its_games_is_named_and_nothing_is_kept(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forfeit = Forfeit(ForfeitKind.CRASH, "broken")
+    use_workers(monkeypatch, lambda task: None, forfeit=forfeit)
+    assert rate(run, "--json") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "uct:playouts=3: forfeited 4 of 4 games (4 by crash), which are not kept" in err
+    assert not (run / "ratings" / "results.jsonl").exists()
+    resigned = Forfeit(ForfeitKind.RESIGNATION, "no hope")
+    use_workers(monkeypatch, lambda task: None, forfeit=resigned)
+    assert rate(run, "checkpoints=2") == 0
+
+
+def test_a_broken_checkpoint_is_left_out(
+    run: Path,
+    played: list[MatchTask],
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    first, *others = steps(run)
+    for name, step in (("weights.safetensors", first), ("manifest.json", others[-1])):
+        (run / "checkpoints" / f"{step:08d}" / name).write_bytes(b"broken")
+    assert rate(run) == 0
+    assert {player for player, _ in pairs(run)} == {f"step={step}" for step in others[:-1]}
+    assert f"{run}/checkpoints/{first:08d}/weights.safetensors: " in caplog.text
+    for step in others:
+        (run / "checkpoints" / f"{step:08d}" / "weights.safetensors").write_bytes(b"broken")
+    shutil.rmtree(run / "ratings")
+    assert rate(run) == 2
+    assert "all 4 checkpoints are broken" in capsys.readouterr().err
+
+
+def test_the_first_error_is_the_one_that_is_told(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fill_the_disk(task: MatchTask) -> None:
+        if (run / "ratings" / "results.jsonl").exists():
+            raise LadderError("disk full")
+
+    def no_curves(*_: object) -> None:
+        raise CheckpointError("no room for curves")
+
+    use_workers(monkeypatch, fill_the_disk)
+    monkeypatch.setattr("train.metrics.write_rating_curves", no_curves)
+    assert rate(run) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "alphago rate: error: disk full\n")
+
+
+@pytest.mark.parametrize(
+    ("newest", "words", "expected"),
+    [
+        (320, {}, [0, 100, 300]),  # less than a quarter of 320 beyond the last one rated
+        (420, {}, [0, 100, 300, 420]),
+        (390, {"every": 100}, [0, 100, 300]),
+        (400, {"every": 100}, [0, 100, 300, 400]),
+    ],
+)
+def test_of_a_run_that_goes_on_not_every_newest_checkpoint_is_rated(
+    newest: int, words: dict[str, int], expected: list[int]
+) -> None:
+    choice = Choice(num=4, every=words.get("every"))
+    steps, rated = [0, 100, 300, newest], {0, 100, 300}
+    assert chosen_steps(steps, newest, choice, rated=rated, goes_on=True) == expected
+    assert chosen_steps(steps, newest, choice, rated=rated, goes_on=False)[-1] == newest
 
 
 def test_other_settings_and_a_second_process_are_refused(

@@ -1,7 +1,9 @@
 """What `alphago rate` prints of results that were made up."""
 
+import dataclasses
 from pathlib import Path
 
+from alphago.players.game_follower import ForfeitKind
 from eval.ladder_files import load_ladder
 from eval.rating_store import CheckpointFacts, PartResult, RatingSettings
 from eval.rating_summary import LadderSummary, summarize
@@ -73,6 +75,15 @@ def test_remarks_tell_what_the_numbers_do_not() -> None:
     assert "beyond all anchors: step=400; " in text
     text = describe_ladder(summary(*RISING, anchors={"random": None, "uct": None}), left_out=[])
     assert text.endswith("no fixed ratings for this game, and were rated here; random is 0")
+
+
+def test_games_that_were_forfeited_are_told() -> None:
+    made = summary(*RISING)
+    crashes = {ForfeitKind.RESIGNATION: 4, ForfeitKind.CRASH: 2, ForfeitKind.TIMEOUT: 1}
+    forfeits = {"uct": crashes, "random": {ForfeitKind.RESIGNATION: 3}}
+    text = describe_ladder(dataclasses.replace(made, forfeits=forfeits), left_out=[])
+    last = text.splitlines()[-1]
+    assert last == "not rated: 3 games that uct forfeited (2 by crash, 1 by timeout)"
 
 
 def test_the_alarm_is_a_line_of_its_own() -> None:

@@ -401,17 +401,21 @@ def test_the_checkpoint_with_the_closest_neighbours_goes(
     assert kept_of(steps, num_kept=num_kept, best=best) == kept
 
 
+@pytest.mark.parametrize("chance_of_promotion", [1.0, 0.02])  # 0.02: the best is an old one
 @pytest.mark.parametrize("num_kept", [8, 20])
-def test_what_stays_is_spread_over_the_run_at_all_times(num_kept: int) -> None:
+def test_what_stays_is_spread_over_the_run_at_all_times(
+    num_kept: int, chance_of_promotion: float
+) -> None:
     rng = np.random.default_rng(3)
-    kept, step = [0], 0
+    kept, step, best = [0], 0, 0
     for iteration in range(1, 300):
-        step += int(rng.integers(150, 250))
-        kept = kept_of([*kept, step], num_kept=num_kept, best=kept[-1])
+        step += int(rng.integers(190, 210))
+        best = step if rng.random() < chance_of_promotion else best
+        kept = kept_of([*kept, step], num_kept=num_kept, best=best)
         assert len(kept) == min(iteration + 1, num_kept)
         assert kept[0] == 0
-        even = step / (num_kept - 3)  # the newest three are close to each other
-        assert np.diff(kept).max() < max(2 * even, 250)
+        assert best in kept
+        assert np.diff(kept).max() < max(2 * step / (num_kept - 4), 210)
 
 
 def test_a_checkpoint_whose_replacement_was_stopped_is_pruned_like_others(tmp_path: Path) -> None:
