@@ -2,9 +2,14 @@
 
 Source: Greenblatt, Eastlake and Crocker 1967, "The Greenblatt chess program", section "Hash table".
 Keys are whole states, not hashes of them, so that no two positions are ever mistaken for another.
+
+A state tells all that the rules need, which in Go is the whole game, not the board alone: superko
+forbids by it. So in Go equal boards by other moves are other keys, and transpositions are hardly
+ever met; there the table holds the best moves of the last iteration, which are tried first.
 """
 
 import enum
+from collections import OrderedDict
 from typing import NamedTuple
 
 from alphago.types import States
@@ -46,7 +51,7 @@ class Entry(NamedTuple):
 
 
 class TranspositionTable:
-    """A table of bounded size; where it is full, the oldest entry makes room."""
+    """A table of bounded size; where it is full, the one put longest ago makes room."""
 
     def __init__(self, state_bytes: int, *, max_bytes: int = MAX_BYTES) -> None:
         """Starts empty.
@@ -55,7 +60,7 @@ class TranspositionTable:
             state_bytes: size of a state.
             max_bytes: roughly, memory that it may fill.
         """
-        self._entries: dict[bytes, Entry] = {}
+        self._entries: OrderedDict[bytes, Entry] = OrderedDict()
         self._max_entries = max_bytes // (state_bytes + _ENTRY_BYTES)
 
     def __len__(self) -> int:
@@ -69,8 +74,8 @@ class TranspositionTable:
     def put(self, state: States, entry: Entry) -> None:
         """Keeps what was found about a position [1], instead of what was known before."""
         key = state.tobytes()
-        if len(self._entries) >= self._max_entries and key not in self._entries:
-            if not self._entries:
-                return
-            del self._entries[next(iter(self._entries))]
         self._entries[key] = entry
+        self._entries.move_to_end(key)
+        if len(self._entries) > self._max_entries:
+            # Not `next(iter(...))` of a dict, which walks over all the places left empty before.
+            self._entries.popitem(last=False)

@@ -1,3 +1,6 @@
+import time
+
+import numpy as np
 import pytest
 
 from alphago.games import make_game
@@ -29,6 +32,30 @@ def test_the_oldest_entry_makes_room():
         table.put(state(row), EXACT)
         assert len(table) <= room
     assert [row for row in range(9) if table.get(state(row))] == list(range(9 - room, 9))
+
+
+def test_an_entry_that_is_put_again_is_no_longer_the_oldest():
+    table = TranspositionTable(STATES.dtype.itemsize, max_bytes=2 * (STATES.dtype.itemsize + 300))
+    for row in (0, 1, 0, 2):
+        table.put(state(row), EXACT)
+    assert [row for row in range(9) if table.get(state(row))] == [0, 2]
+
+
+def test_full_tables_of_any_size_take_as_long():
+    rows = np.arange(60_000).reshape(-1, 1)
+
+    def seconds_to_put(room):
+        table = TranspositionTable(8, max_bytes=room * 308)
+        for row in rows[:room]:
+            table.put(row, EXACT)
+        assert len(table) == room
+        start = time.process_time()
+        for row in rows[room : room + 10_000]:
+            table.put(row, EXACT)
+        return time.process_time() - start
+
+    small, large = (min(seconds_to_put(room) for _ in range(3)) for room in (2_000, 50_000))
+    assert large < 4 * small  # 25 times as large
 
 
 def test_a_table_without_room_stays_empty():
