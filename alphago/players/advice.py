@@ -65,9 +65,10 @@ def advice_table(advice: Sequence[MoveAdvice], *, num_moves: int = 5) -> str:
     """Returns the best moves of one position as lines of text, with a heading.
 
     Columns that tell nothing of any move are left out. Where values have standard errors they are
-    shown as win rates, a draw being half a win. The shares of the moves shown sum to less than 1
-    where the list is cut; a line then tells what the others have. The last line tells how far the
-    search has converged, of players for whom that means something.
+    shown as win rates, a draw being half a win. Where only a bound of a value is known it begins
+    with "<="; known wins and losses are shown with the plies until then. The shares of the moves
+    shown sum to less than 1 where the list is cut; a line then tells what the others have. The last
+    line tells how far the search has converged, of players for whom that means something.
 
     Args:
         advice: all legal moves of the position, the best first.
@@ -83,10 +84,15 @@ def advice_table(advice: Sequence[MoveAdvice], *, num_moves: int = 5) -> str:
         columns.append((heading, width, [text(move) for move in shown]))
     if any(move.prior for move in advice):
         columns.append(("prior", 6, [f"{move.prior:.1%}" for move in shown]))
-    lines = [
-        " ".join(cell.rjust(width) for (_, width, _), cell in zip(columns, row, strict=True))
-        for row in zip(*([heading, *cells] for heading, _, cells in columns), strict=True)
+    if any(move.depth for move in advice):
+        columns.append(
+            ("depth", 5, ["" if move.depth is None else str(move.depth) for move in shown])
+        )
+    padded = [
+        [cell.rjust(max([width, *map(len, cells)])) for cell in (heading, *cells)]
+        for heading, width, cells in columns
     ]
+    lines = [" ".join(row) for row in zip(*padded, strict=True)]
     return "\n".join([*lines, *_rest(advice[num_moves:]), *_convergence(advice)])
 
 
@@ -113,7 +119,11 @@ def is_converged(advice: Sequence[MoveAdvice]) -> bool | None:
 
 
 def _value(move: MoveAdvice) -> str:
-    return "-" if move.value is None else f"{move.value:+.2f}"
+    if move.value is None:
+        return "-"
+    if move.plies_to_end is not None:
+        return f"{'win' if move.value > 0 else 'loss'} in {move.plies_to_end}"
+    return f"{'<=' if move.is_bound else ''}{move.value:+.2f}"
 
 
 def _win_rate(move: MoveAdvice) -> str:

@@ -11,33 +11,46 @@ from alphago.games.heuristic import heuristic_of
 from alphago.players.negamax import INFINITE, Negamax, OutOfPositionsError
 from alphago.players.player import MoveAdvice, SeededPlayer, legal_actions_to_choose
 from alphago.players.score_advice import advice_of_scores
-from alphago.players.scores import Children, guess_scores, is_decided
+from alphago.players.scores import Children, ScoredMove, guess_scores, is_decided, is_lost
 from alphago.players.transposition_table import TranspositionTable
 from alphago.types import States
 
 
 class RootScores(NamedTuple):
-    """What a search tells about the moves of one position, the M legal ones."""
+    """What a search tells about the M legal moves of one position."""
 
-    actions: list[int]  # [M]
-    scores: list[int]  # [M], view of the player to move
-    num_positions: list[int]  # [M], positions made below each
-    depth: int  # plies looked ahead
+    moves: list[ScoredMove]  # [M], by action
+    depth: int  # plies looked ahead, at least for those moves that were tried first
     is_proven: bool  # a larger depth would find the same
 
+    def best_first(self) -> list[ScoredMove]:
+        """Returns the moves [M], the best first."""
+        return sorted(self.moves, key=_rank, reverse=True)
+
     def best_actions(self) -> list[int]:
-        """Returns all actions with the best score."""
-        best = max(self.scores)
-        scored = zip(self.actions, self.scores, strict=True)
-        return [action for action, score in scored if score == best]
+        """Returns the actions of all moves that are as good as the best one."""
+        best = max(map(_rank, self.moves))
+        return [move.action for move in self.moves if _rank(move) == best]
+
+
+def _rank(move: ScoredMove) -> tuple[bool, int, int]:
+    """Returns what orders moves; the larger, the better.
+
+    Scores of different depths cannot be compared, and what was looked at deeper had the better
+    score before. Unless it is lost: then anything else is better.
+    """
+    assert move.depth is not None, "a search knows how deep it looked"
+    if is_lost(move.score):
+        return False, 0, move.score
+    return True, move.depth, move.score
 
 
 class AlphaBetaPlayer(SeededPlayer):
     """Plays the best move as far as it can see; the game's heuristic guesses what lies beyond.
 
     It looks one ply ahead, then two, and so on, until the depth is reached, the result is proven,
-    or it has looked at as many positions as it may; then the last depth that was finished counts.
-    Equals are decided at random by seed. Nothing is remembered from move to move.
+    or it has looked at as many positions as it may; then those moves count that it has finished at
+    the last depth. Equals are decided at random by seed. Nothing is remembered from move to move.
     """
 
     def __init__(self, game: Game, *, depth: int, num_nodes: int, name: str, seed: int) -> None:
@@ -74,67 +87,91 @@ class AlphaBetaPlayer(SeededPlayer):
         return np.array(chosen, dtype=np.int64)
 
     def analyse(self, states: States) -> list[list[MoveAdvice]]:
-        """Returns the legal moves of each position [B], the best first, all with exact values.
+        """Returns the legal moves of each position [B], one that would be played first.
 
-        The share of a move is that of the positions below it. Fewer of them can be pruned than when
-        a move is chosen, so that they may be used up at a smaller depth.
+        Choosing a move tells of most others only that they are worse. So as many positions again
+        go into exact values of the same depth; where they do not suffice, bounds remain.
 
         Raises:
             FinishedGameError: if a position is over.
         """
         legal_actions_to_choose(self.game, states)
-        advice = []
-        for row in range(len(states)):
-            root = self.search(states[row : row + 1], all_exact=True)
-            total = sum(root.num_positions)
-            shares = [num_positions / total for num_positions in root.num_positions]
-            advice.append(advice_of_scores(self.game, root.actions, root.scores, shares=shares))
-        return advice
+        roots = [
+            self.search(states[row : row + 1], score_others=True) for row in range(len(states))
+        ]
+        return [advice_of_scores(self.game, root.best_first()) for root in roots]
 
-    def search(self, state: States, *, all_exact: bool = False) -> RootScores:
+    def search(self, state: States, *, score_others: bool = False) -> RootScores:
         """Looks ahead from one unfinished position [1].
 
         Args:
             state: the position.
-            all_exact: whether each move gets its exact score. Otherwise only the best ones do, and
-                that of another one is less than theirs, but may be more than its true score.
+            score_others: whether to look at as many positions again for exact scores of the moves
+                that are not the best. The best ones stay the same.
 
         Returns:
-            The scores by the last depth that was finished.
+            The scores by the last depth that was finished, and by the next one of those moves that
+            it has finished, if it could compare any.
         """
         table = TranspositionTable(state.dtype.itemsize)
         negamax = Negamax(self.game, max_positions=self.num_nodes, table=table)
         children = negamax.expand(state)
         scores: list[int] = guess_scores(heuristic_of(self.game), children).tolist()
-        is_proven = bool(children.is_over.all()) or (not all_exact and is_decided(max(scores)))
-        root = RootScores(children.actions.tolist(), scores, [1] * len(scores), 1, is_proven)
-        while root.depth < self.depth and not root.is_proven:
-            try:
-                root = _look_further(negamax, children, root, all_exact=all_exact)
-            except OutOfPositionsError:
-                break
+        moves = [
+            ScoredMove(action, score, depth=1)
+            for action, score in zip(children.actions.tolist(), scores, strict=True)
+        ]
+        is_proven = bool(children.is_over.all()) or is_decided(max(scores))
+        root = RootScores(moves, 1, is_proven)
+        while root.depth < self.depth and not root.is_proven and not negamax.is_spent:
+            root = _look_further(negamax, children, root)
+        if score_others:
+            again = Negamax(self.game, max_positions=self.num_nodes, table=table)
+            root = _score_others(again, children, root)
         return root
 
 
-def _look_further(
-    negamax: Negamax, children: Children, root: RootScores, *, all_exact: bool
-) -> RootScores:
+def _look_further(negamax: Negamax, children: Children, root: RootScores) -> RootScores:
     """Returns what a search tells that looks one ply further than the last one did.
 
-    Raises:
-        OutOfPositionsError: if more positions would be needed than may be made.
+    Where positions run out, the moves that it has finished have the new depth. A single one counts
+    for nothing: it was the best before, nothing better is known, and its equals should stay equal.
     """
-    scores, num_positions = list(root.scores), list(root.num_positions)
+    depth = root.depth + 1
+    moves = list(root.moves)
     best, is_proven = -INFINITE, True
-    for child in sorted(range(len(scores)), key=lambda child: -root.scores[child]):
-        if not children.is_over[child]:
-            before = negamax.num_positions
+    for place, child in enumerate(sorted(range(len(moves)), key=lambda child: -moves[child].score)):
+        if children.is_over[child]:
+            moves[child] = moves[child]._replace(depth=depth)
+        else:
             # One below the best so far: an equal score has to come out exactly.
-            window = (-INFINITE if all_exact else best - 1, INFINITE)
-            found = negamax.search_child(children, child, depth=root.depth, window=window)
-            scores[child] = found.score
-            num_positions[child] += negamax.num_positions - before
+            window = (best - 1, INFINITE)
+            try:
+                found = negamax.search_child(children, child, depth=root.depth, window=window)
+            except OutOfPositionsError:
+                return root if place < 2 else RootScores(moves, depth, is_proven=False)
+            is_exact = found.score > window[0]
+            moves[child] = ScoredMove(moves[child].action, found.score, depth, is_exact)
             is_proven &= found.is_proven
-        best = max(best, scores[child])
-    is_proven |= not all_exact and is_decided(best)
-    return RootScores(root.actions, scores, num_positions, root.depth + 1, is_proven)
+        best = max(best, moves[child].score)
+    return RootScores(moves, depth, is_proven or is_decided(best))
+
+
+def _score_others(negamax: Negamax, children: Children, root: RootScores) -> RootScores:
+    """Returns what is known with exact scores of other moves than the best, the better first.
+
+    Each is looked at as deep as before. Where positions run out, the rest keep their bounds.
+    """
+    moves, best_actions = list(root.moves), root.best_actions()
+    for move in root.best_first():
+        if move.is_exact or move.action in best_actions:
+            continue
+        assert move.depth is not None, "a search knows how deep it looked"
+        child = moves.index(move)
+        window = (-INFINITE, move.score + 1)
+        try:
+            found = negamax.search_child(children, child, depth=move.depth - 1, window=window)
+        except OutOfPositionsError:
+            break
+        moves[child] = move._replace(score=found.score, is_exact=True)
+    return root._replace(moves=moves)

@@ -12,7 +12,15 @@ from alphago.players.player import (
     legal_actions_to_choose,
 )
 from alphago.players.score_advice import advice_of_scores
-from alphago.players.scores import WIN, Children, Scores, best_by_parent, expand, further
+from alphago.players.scores import (
+    WIN,
+    Children,
+    ScoredMove,
+    Scores,
+    best_by_parent,
+    expand,
+    further,
+)
 from alphago.players.state_keys import first_occurrences, state_keys
 from alphago.types import States
 
@@ -61,11 +69,10 @@ class MinimaxPlayer(SeededPlayer):
         legal = legal_actions_to_choose(self.game, states)
         advice = []
         for row, scores in enumerate(self.action_scores(states)):
-            actions = np.flatnonzero(legal[row]).tolist()
-            shares = [0.0] * len(actions)
-            advice.append(
-                advice_of_scores(self.game, actions, scores[actions].tolist(), shares=shares)
-            )
+            actions = np.flatnonzero(legal[row])
+            best_first = actions[np.argsort(-scores[actions], kind="stable")]
+            moves = [ScoredMove(action, int(scores[action])) for action in best_first.tolist()]
+            advice.append(advice_of_scores(self.game, moves))
         return advice
 
     def action_scores(self, states: States) -> Scores:

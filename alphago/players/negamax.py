@@ -64,6 +64,11 @@ class Negamax:
         self._table = table
         self.num_positions = 0
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether no more positions may be made."""
+        return self.num_positions >= self._max_positions
+
     def search(self, state: States, *, depth: int, alpha: int, beta: int) -> Found:
         """Searches one unfinished position [1] so many plies deep, at least one.
 
@@ -170,7 +175,7 @@ class Negamax:
         Raises:
             OutOfPositionsError: if no more positions may be made.
         """
-        if self.num_positions >= self._max_positions:
+        if self.is_spent:
             raise OutOfPositionsError
         children = expand(self._game, states)
         self.num_positions += len(children.states)

@@ -68,9 +68,12 @@ class MoveAdvice(NamedTuple):
     move: str  # the action as people write it
     visit_share: float  # share of the search's visits, 0 without a search
     value: float | None  # in [-1, 1], view of who would make the move; None where not tried
-    prior: float  # probability before the search
+    prior: float  # probability before the search, 0 where there is none
     standard_error: float | None = None  # of the value, in its unit; None where not known
     num_visits: int = 0  # simulations or playouts that tried the move, 0 without a search
+    is_bound: bool = False  # the true value may be less than `value`, but is not more
+    plies_to_end: int | None = None  # until the win or loss, this move included; None if not known
+    depth: int | None = None  # plies looked ahead for the value, of players that count them
 
 
 @runtime_checkable

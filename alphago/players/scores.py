@@ -24,6 +24,15 @@ LARGEST_GUESS = WIN // 2  # no game has as many plies, so that wins and losses l
 Scores = npt.NDArray[np.int64]
 
 
+class ScoredMove(NamedTuple):
+    """One legal move and its score."""
+
+    action: int
+    score: int  # view of the player to move
+    depth: int | None = None  # plies looked ahead; None if to the end of every game
+    is_exact: bool = True  # else the true score of this depth may be less, but is not more
+
+
 class Children(NamedTuple):
     """All positions one ply after a batch of K positions; M of them."""
 
@@ -68,6 +77,16 @@ def guess_scores(heuristic: HeuristicGame, children: Children) -> Scores:
 def is_decided(score: int) -> bool:
     """Tells whether a score is a win or a loss, and no guess or draw."""
     return abs(score) > LARGEST_GUESS
+
+
+def is_lost(score: int) -> bool:
+    """Tells whether a score is a loss."""
+    return score < -LARGEST_GUESS
+
+
+def plies_to_end(score: int) -> int | None:
+    """Returns in how many plies a score says that the game is won or lost, None if in none."""
+    return WIN - abs(score) if is_decided(score) else None
 
 
 def score_value(score: int) -> float:

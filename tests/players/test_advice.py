@@ -111,3 +111,17 @@ def test_a_player_without_a_search_shows_what_it_has():
         ["4", "+1.00"],
         ["1", "more"],
     ]
+
+
+def test_known_ends_bounds_and_depths_are_shown():
+    advice = [
+        MoveAdvice(0, "a", 0.0, 0.99, 0.0, plies_to_end=13, depth=14),
+        MoveAdvice(1, "b", 0.0, 0.5, 0.0, is_bound=True, depth=13),
+        MoveAdvice(2, "c", 0.0, -0.99, 0.0, plies_to_end=2, depth=13),
+    ]
+    assert advice_table(advice).splitlines() == [
+        "  move     value depth",
+        "     a win in 13    14",
+        "     b   <=+0.50    13",
+        "     c loss in 2    13",
+    ]

@@ -62,7 +62,8 @@ def test_advice_is_the_exact_result_of_each_move():
     assert 1 > values[0] > 0.999
     assert values[1] == 0
     assert values[2:] == [-values[0] + 1 / WIN] * 3
-    assert {(move.visit_share, move.prior) for move in advice} == {(0.0, 1 / 5)}
+    assert [move.plies_to_end for move in advice] == [1, None, 2, 2, 2]
+    assert {(move.visit_share, move.prior, move.depth) for move in advice} == {(0.0, 0.0, None)}
 
 
 def test_equal_moves_are_drawn_by_seed():

@@ -14,7 +14,9 @@ from alphago.players.scores import (
     further,
     further_score,
     is_decided,
+    is_lost,
     nearer_score,
+    plies_to_end,
     score_value,
 )
 from alphago.players.transposition_table import TranspositionTable
@@ -154,3 +156,9 @@ def test_scores_as_values():
     assert score_value(1 - WIN) == 1 / WIN - 1
     assert score_value(0) == 0.0
     assert score_value(LARGEST_GUESS // 2) == 0.5
+
+
+def test_scores_tell_who_wins_and_when():
+    scores = [WIN - 3, 4 - WIN, 0, LARGEST_GUESS, -LARGEST_GUESS]
+    assert [plies_to_end(score) for score in scores] == [3, 4, None, None, None]
+    assert [is_lost(score) for score in scores] == [False, True, False, False, False]

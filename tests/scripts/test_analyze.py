@@ -58,7 +58,8 @@ def test_json_has_all_moves(capsys: pytest.CaptureFixture[str]) -> None:
     assert told["is_converged"] is False
     assert sum(move["num_visits"] for move in advice) == 50
     assert advice[0].keys() == {
-        "action", "move", "visit_share", "value", "prior", "standard_error", "num_visits"
+        "action", "move", "visit_share", "value", "prior", "standard_error", "num_visits",
+        "is_bound", "plies_to_end", "depth",
     }  # fmt: skip
 
 
