@@ -5,6 +5,9 @@ owner's, less the chance that it is lost, by its chain's liberties. An empty poi
 whoever has the nearer stone, the more the farther the opponent's is (distances lead through empty
 points, so that a wall keeps influence off). Komi, and under territory scoring prisoners, are added.
 
+A known weakness: a chain of three or more liberties counts as alive wherever it stands, also as an
+invader of safe territory.
+
 All is counted in thousandths of a point: whole numbers have the same sum in any order, so that
 images of a position have equal values.
 """
