@@ -97,7 +97,8 @@ def make_player(
     game = make_game(game) if isinstance(game, str) else game
     subject, options = split_text(text)
     if subject not in (*KINDS, ENGINE_PREFIX):
-        return _make_network_player(name or text, subject, options, game=game, seed=seed)
+        folder = _existing_folder(text, subject)
+        return _make_network_player(name or text, folder, options, game=game, seed=seed)
     _check_keys(text, options, _KEYS[subject])
     if game is None:
         raise PlayerError(f"{text}: which game? Only a run or a checkpoint tells it by itself")
@@ -263,10 +264,9 @@ def _make_uct_player(text: str, options: Mapping[str, str], *, game: Game, seed:
 
 
 def _make_network_player(
-    text: str, subject: str, options: Mapping[str, str], *, game: Game | None, seed: int
+    text: str, folder: Path, options: Mapping[str, str], *, game: Game | None, seed: int
 ) -> Player:
     """Makes the player of a run or checkpoint."""
-    path = _existing_folder(text, subject)
     _check_keys(text, options, _PATH_KEYS)
     step = _read_step(text, options)
     num_simulations = None
@@ -282,7 +282,7 @@ def _make_network_player(
     from alphago.players.loading import find_network, make_network_player  # torch takes seconds
 
     return make_network_player(
-        find_network(path, step=step),
+        find_network(folder, step=step),
         game=game,
         num_simulations=num_simulations,
         precision=precision,

@@ -139,14 +139,49 @@ def test_games_as_sgf_are_those_of_all_sittings(
     lines = file.read_text().splitlines(keepends=True)
     played = [game for line in lines[1:] for game in json.loads(line)["games"]]
     file.write_text("".join(lines[:2]))
-    (folder / "1000.sgf").write_text("of an earlier sitting")
+    (folder / "067.sgf").write_text("of somebody else")  # a number that this match has not
     run(capsys, *words)
+    (folder / "067.sgf").unlink()
     files = sorted(folder.iterdir())
     assert [path.name for path in files] == [f"{number:03}.sgf" for number in range(1, 67)]
     moves = [[move.action for move in read_sgf(path)[0].moves] for path in files]
     assert moves == played
     file.unlink()
     assert "holds 001.sgf" in refused(capsys, *words)
+
+
+def test_a_new_match_spares_the_files_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, file = tmp_path / "games", tmp_path / "results.jsonl"
+    folder.mkdir()
+    (folder / "001.sgf").write_text("mine")
+    file.touch()
+    words = ["random", "random", "game=go_5x5", "games=2", f"sgf={folder}", f"results={file}"]
+    for _ in range(2):  # the second one goes on with nothing either
+        assert "holds 001.sgf" in refused(capsys, *words)
+        assert (folder / "001.sgf").read_text() == "mine"
+
+
+def test_games_of_an_interrupted_sitting_are_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, file = tmp_path / "games", tmp_path / "results.jsonl"
+    words = ["random", "random", "game=go_5x5", "games=20", f"sgf={folder}", f"results={file}"]
+    choose = RandomPlayer.choose_actions
+
+    def choose_until_some_have_ended(player: RandomPlayer, states: States) -> npt.NDArray[np.int64]:
+        if len(states) <= 4:
+            raise KeyboardInterrupt
+        return choose(player, states)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RandomPlayer, "choose_actions", choose_until_some_have_ended)
+        assert main(["match", *words]) == 130
+    capsys.readouterr()
+    assert 0 < len(list(folder.iterdir())) < 20  # and no part has finished
+    run(capsys, *words)
+    assert sorted(path.name for path in folder.iterdir()) == [f"{n:03}.sgf" for n in range(1, 21)]
 
 
 # --- openings
@@ -236,6 +271,17 @@ def test_the_policy_of_a_network_gives_openings(
 # --- the sequential test
 
 
+def test_a_test_that_is_fed_copies_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["alphabeta:depth=2", "alphabeta:depth=1", "game=tic_tac_toe", "opening_plies=1"]
+    words += ["games=64", "elo0=0"]
+    result = run(capsys, *words)
+    num_games, num_repeated = (result["sprt"][key] for key in ("num_games", "num_repeated_games"))
+    assert num_repeated == num_games - result["num_distinct_games"] > 0
+    assert main(["match", *words]) == 0
+    line = f"  {num_repeated} of these games repeat others move by move, and count as new:"
+    assert line in capsys.readouterr().out
+
+
 def test_a_stronger_player_is_found_out_early(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -288,7 +334,7 @@ def test_parts_beyond_the_decision_do_not_count(
     ("words", "message"),
     [
         (["alpha=0.1"], "alpha: needs elo0 or elo1, which turn the test on"),
-        (["elo0=40"], "elo1: got 35.0, allowed: more than 40.0"),
+        (["elo0=40"], " elo1: got 35.0, allowed: more than 40.0"),
         (["elo0=nan"], "elo0: got 'nan', allowed: a number"),
         (["elo0=0", "beta=0.6"], "beta: got 0.6, allowed:"),
         (["workers=0"], "workers: got '0', allowed: an integer of at least 1"),

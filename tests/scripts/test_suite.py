@@ -1,12 +1,16 @@
 """`alphago suite` without a network."""
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from eval.suite_files import shipped_suites
+from eval.suites import Answers, ask_player
 from scripts.main import main
-from scripts.suite import shipped_suites
+from tests.scripts.tiny_run import TINY
 
 POSITIONS = [
     {"id": "left", "kind": "win", "moves": "0 3 1 4", "best": ["2"]},
@@ -79,6 +83,38 @@ def test_the_game_of_a_suite_brings_its_rules(capsys: pytest.CaptureFixture[str]
     assert json.loads(capsys.readouterr().out)["game"] == "go_2x2"
     assert main(["suite", "random", "go_2x2", "game=go_2x2"]) == 2
     assert "suite go_2x2 is for go_2x2:komi=1.5, the player plays go_2x2" in capsys.readouterr().err
+
+
+def test_checkpoints_are_shown_as_they_come_without_those_that_are_gone(
+    suite: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = tmp_path / "run"
+    assert main(["train", *TINY, f"run_dir={run}"]) == 0
+    first, *others = sorted((run / "checkpoints").iterdir())
+    for folder in others:
+        shutil.rmtree(folder)
+    for step in (100, 200):
+        shutil.copytree(first, run / "checkpoints" / f"{step:08d}")
+    capsys.readouterr()
+    shown: list[str] = []
+    remarks: list[str] = []
+
+    def ask_and_prune(*arguments: Any) -> Answers:
+        out, err = capsys.readouterr()
+        shown.append(out)
+        remarks.append(err)
+        shutil.rmtree(run / "checkpoints" / "00000100", ignore_errors=True)
+        return ask_player(*arguments)
+
+    monkeypatch.setattr("eval.suites.ask_player", ask_and_prune)
+    assert main(["suite", f"{run}:simulations=2", suite, "--checkpoints"]) == 0
+    out = capsys.readouterr().out
+    assert [text.split()[0] for text in shown] == ["step", str(int(first.name))]
+    assert out.split()[0] == "200"
+    assert "".join(remarks) == "alphago suite: step 100: removed by its run, left out\n"
 
 
 @pytest.mark.parametrize("player", ["random", "runs/nowhere"])

@@ -1,6 +1,7 @@
 """Workers that play parts of matches, in this process and in Ray's."""
 
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -12,9 +13,13 @@ import ray
 
 from alphago.errors import PlayerError
 from alphago.players import make_player
+from alphago.players.engine import EnginePlayer
 from eval.match_plan import PAIRS_PER_PART, MatchPart, plan_match
 from eval.matches import MatchResult
+from scripts.main import main
+from scripts.match_players import find_player
 from scripts.workers import MatchTask, MatchWorker, RayWorkers, WorkerError, Workers, workers
+from tests.scripts.tiny_run import TINY
 
 FAKE = Path(__file__).parents[1] / "reference" / "fake_gtp_engine.py"
 WAIT_S = 60.0  # longest time for a process to start or to end on a busy machine
@@ -70,6 +75,52 @@ def test_players_are_made_once_for_each_game_and_text(monkeypatch: pytest.Monkey
 def test_the_players_of_a_match_are_two_even_if_their_texts_are_equal() -> None:
     first, second = MatchWorker().players("tic_tac_toe", ("random", "random"))
     assert first is not second
+
+
+def test_the_players_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scripts.workers._MOST_PLAYERS", 2)
+    worker = MatchWorker()
+    engine, random = worker.players(
+        "go_5x5", (f"gtp:{shlex.join([sys.executable, str(FAKE)])}", "random")
+    )
+    assert isinstance(engine, EnginePlayer)
+    closed: list[bool] = []
+    monkeypatch.setattr(engine, "close", lambda: closed.append(True))
+    assert worker.players("go_5x5", ("random", "flat_mc:playouts=1"))[0] is random
+    assert closed == [True]
+    worker.close()
+    assert worker.players("go_5x5", ("random", "minimax"))[0] is not random
+
+
+def test_a_network_that_has_been_replaced_does_not_play(tmp_path: Path) -> None:
+    runs = [tmp_path / "old", tmp_path / "new"]
+    for seed, folder in enumerate(runs):
+        assert main(["train", *TINY, f"run_dir={folder}", f"seed={seed}"]) == 0
+    player = find_player(f"{runs[0]}:simulations=2")
+    task = tasks(1, player.text, "random")[0]._replace(
+        names=(player.typed, "random"), networks=(player.network, None)
+    )
+    assert MatchWorker().play(task).first == player.typed
+    checkpoint = Path(player.text.partition(":")[0])
+    shutil.rmtree(checkpoint)
+    with pytest.raises(PlayerError, match=f"^{checkpoint}.*: no such"):
+        MatchWorker().play(task)
+    shutil.copytree(max((runs[1] / "checkpoints").iterdir()), checkpoint)
+    with pytest.raises(PlayerError, match=f"^{player.typed}: its network has been replaced since"):
+        MatchWorker().play(task)
+
+
+def test_a_name_decides_the_random_choices_and_no_path(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert main(["train", *TINY, f"run_dir={folder}"]) == 0
+    shutil.copytree(folder, tmp_path / "moved")
+    wanted = [
+        task._replace(names=("step=1", "random"))
+        for path in (folder, tmp_path / "moved")
+        for task in tasks(1, f"{path}:simulations=1", "random")
+    ]
+    worker = MatchWorker()
+    assert worker.play(wanted[0]) == worker.play(wanted[1])
 
 
 def test_tasks_are_taken_when_a_worker_is_free(inline: Workers) -> None:
