@@ -192,7 +192,7 @@ def start(run_config: "RunConfig", *, team: "Team | None" = None) -> tuple[Path,
 def run_and_report(
     run_config: "RunConfig", *, folder: Path, resume: bool, team: "Team | None" = None
 ) -> bool:
-    """Trains in a folder, then says how it ended and how to play and go on.
+    """Trains in a folder, then says how it ended and what to do with it now.
 
     Returns:
         Whether Ctrl-C ended it.
@@ -217,7 +217,9 @@ def run_and_report(
         f"best network: {describe_best(result, run=name)}\n"
         f"play it:   {program('alphago')} play {name}\n"
         f"go on:     {program('alphago')} {go_on}\n"
-        f"watch it:  {program('tensorboard')} --logdir {name}"
+        f"watch it:  {program('tensorboard')} --logdir {name}\n"
+        f"rate it:   {program('alphago')} rate {name}\n"
+        f"report it: {program('alphago')} report {name}"
     )
     return result.stopped_because == INTERRUPTED
 
@@ -237,7 +239,10 @@ def describe_best(result: "RunResult", *, run: str) -> str:
 
 
 def options_to_go_on(run_config: "RunConfig", result: "RunResult") -> list[str]:
-    """Returns what must change for a run to go on: the limits it has reached, by as much again."""
+    """Returns what must change for a run to go on: the limits it has reached, by as much again.
+
+    The time may have run out while the run was saved, which its minutes do not count.
+    """
     from train.stopping import TARGET_REACHED
 
     done = {"minutes": result.minutes, "games": result.num_games, "steps": result.step}
@@ -245,7 +250,8 @@ def options_to_go_on(run_config: "RunConfig", result: "RunResult") -> list[str]:
     options = [
         f"{name}={math.ceil(done[name] + limit)}"
         for name, limit in limits.items()
-        if limit is not None and done[name] >= limit
+        if limit is not None
+        and (done[name] >= limit or result.stopped_because.startswith(f"{name}="))
     ]
     return options + (["target=null"] if result.stopped_because == TARGET_REACHED else [])
 

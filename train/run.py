@@ -30,7 +30,7 @@ class RunResult(NamedTuple):
     run_dir: Path
     step: int  # optimiser steps of all sittings
     num_games: int  # finished games of all sittings
-    minutes: float  # wall time of all sittings
+    minutes: float  # wall time of all sittings, up to the last save; a resumed run goes on from it
     stopped_because: str
     best: str  # name of the checkpoint of the best network
 
@@ -81,7 +81,7 @@ def run(
             run_dir=run_dir,
             step=session.trainer.num_steps,
             num_games=session.store.num_games,
-            minutes=session.clock.seconds() / 60,
+            minutes=session.counters.seconds / 60,
             stopped_because=session.stop_reason() or "",
             best=session.best_checkpoint,
         )

@@ -36,8 +36,10 @@ def test_train_prints_its_folder_first_and_how_to_go_on_last(
     assert main(["train", *TINY, "run_dir=here/my run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "run: here/my run"
-    assert lines[-3].endswith("alphago play 'here/my run'")
-    assert lines[-2].endswith("alphago resume 'here/my run' games=16")
+    assert lines[-5].endswith("alphago play 'here/my run'")
+    assert lines[-4].endswith("alphago resume 'here/my run' games=16")
+    assert lines[-2].endswith("alphago rate 'here/my run'")
+    assert lines[-1].endswith("alphago report 'here/my run'")
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
     assert (tmp_path / "here" / "my run" / "config.yaml").is_file()
 
@@ -57,6 +59,12 @@ def test_command_to_go_on_raises_the_limits_that_were_reached(
     config = dataclasses.replace(tiny_config(), **{"games": None, **limits})
     result = RunResult(Path("run"), 299, 1012, 5.1, "", "00000299")
     assert options_to_go_on(config, result) == expected
+
+
+def test_command_to_go_on_raises_minutes_that_ran_out_while_the_run_was_saved() -> None:
+    config = dataclasses.replace(tiny_config(), games=None, minutes=5.2)
+    result = RunResult(Path("run"), 299, 1012, 5.1, "minutes=5.2 reached", "00000299")
+    assert options_to_go_on(config, result) == ["minutes=11"]
 
 
 @pytest.mark.parametrize(
