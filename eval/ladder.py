@@ -17,7 +17,7 @@ LEAST_ANCHORS = 2  # met before anybody else: they tie a checkpoint to the scale
 LIKELY_SCORES = (0.03, 0.97)
 
 _GUESSED_STEP = 200.0  # Elo between two anchors of which nothing is known yet
-_FALSE_ALARMS = 0.05  # chance of an alarm, all checkpoints together, where strength is constant
+_FALSE_ALARMS = 0.05  # chance of an alarm in one look at a ladder, where strength is constant
 
 
 class Fall(NamedTuple):
@@ -219,7 +219,10 @@ def find_falls(ratings: RatingList, checkpoints: Sequence[str]) -> list[Fall]:
 
     "The strongest before" is the luckiest of many, and each checkpoint is a new chance of a false
     alarm. So the limit is that of a one-sided test at 5 % divided by the number of comparisons
-    (Bonferroni): in a run of constant strength there is a fall at all in at most 5 % of ladders.
+    (Bonferroni): in a run of constant strength a look at a ladder finds a fall at all at most once
+    in twenty times. Who looks after each new checkpoint has a new chance each time: of 100
+    simulated ladders of 12 equal checkpoints 17 had an alarm at one of the looks, most of them
+    among the first few checkpoints, and 3 at the last.
 
     Args:
         ratings: of all players.

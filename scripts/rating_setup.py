@@ -89,6 +89,7 @@ def choose_settings(
     """
     from alphago.games import game_text
     from alphago.types import MAX_SIMULATIONS
+    from eval.ladder_files import has_rules_of
     from eval.rating_store import RatingSettings
     from scripts.players import choose_game, refuse_people
 
@@ -104,8 +105,11 @@ def choose_settings(
             allowed=f"an integer from 0 to {MAX_SIMULATIONS}",
             check=lambda number: number is not None and 0 <= number <= MAX_SIMULATIONS,
         )
+    text = game_text(chosen.spec)
+    if stored is not None and has_rules_of(stored.game, text):
+        text = stored.game  # an anchor that has come or gone may have changed the cap on moves
     return RatingSettings(
-        game=game_text(chosen.spec),
+        game=text,
         simulations=simulations,
         games=read_number(
             values,

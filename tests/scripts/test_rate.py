@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,10 +13,12 @@ import pytest
 
 from alphago.errors import CheckpointError
 from alphago.players.game_follower import Forfeit, ForfeitKind
-from eval.ladder_files import LadderError, load_ladder
+from eval.ladder_files import Ladder, LadderError, load_ladder
 from eval.match_plan import PAIRS_PER_PART
+from eval.rating_store import PartResult, RatingStore
 from scripts.main import main
 from scripts.rate import Choice, chosen_steps
+from scripts.rating_setup import choose_settings
 from scripts.workers import MatchTask
 from tests.scripts.tiny_run import TINY
 from train.run_folder import locked
@@ -306,6 +309,18 @@ def test_an_anchor_that_cannot_be_made_is_named_before_anything_is_played(
     assert played == []
     file.write_text(LADDER)
     assert rate(run, "checkpoints=2") == 0
+
+
+def test_a_program_that_has_left_the_ladder_leaves_the_cap_on_moves(tmp_path: Path) -> None:
+    ladder = Ladder(game=None, opening_plies=2, anchors={"random": None})
+    store = RatingStore(tmp_path)
+    with_program = dict(ladder.anchors) | {"gtp:gone": None}
+    wanted = {"game": "go_5x5", "simulations": None}
+    settings = choose_settings({}, store, replace(ladder, anchors=with_program), **wanted)
+    assert settings.game == "go_5x5:max_moves=200"
+    store.begin(settings)
+    store.add(PartResult("uct", "random", 0, 1, 20, 0, 0, None))
+    assert choose_settings({}, store, ladder, **wanted).game == settings.game
 
 
 def test_an_anchor_that_forfeits_its_games_is_named_and_nothing_is_kept(
