@@ -15,6 +15,7 @@ from alphago.games.go.rules import DEFAULT_RULE_SET, RULE_SETS, GoRules
 from alphago.players.text import ENGINE_PREFIX, KINDS, make_player, split_text
 from scripts import composition, gtp
 from scripts.main import COMMANDS, main
+from scripts.match_players import MatchPlayer
 from tests.protocols.gtp_helpers import Gtp
 from train.config import RunConfig
 
@@ -159,7 +160,11 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         make_players([text], game_name=game_name, seed=0)
 
     monkeypatch.setattr("scripts.export.find_subject", find_subject)
+    monkeypatch.setattr(
+        "scripts.match_players.find_player", lambda text: MatchPlayer(text, text, None)
+    )
     monkeypatch.setattr("scripts.match.choose_game", choose_game)
+    monkeypatch.setattr("scripts.suite._checkpoint_players", lambda text: [(0, Path(), text)])
     for command in ("analyze", "play", "suite"):
         monkeypatch.setattr(f"scripts.{command}.make_players", make_players)
     # `resume` first: it takes `prepare` from `train` when it is imported, maybe here.
