@@ -57,14 +57,17 @@ function tickText(value, step, isPercent) {
   return shown.toFixed(digits).replace("-", "−") + (isPercent ? "\u00a0%" : "");
 }
 
-// The numbers from the least to the largest, with a little room; never an empty stretch.
-function extentOf(numbers, { fixed, withZero, room }) {
+// The numbers from the least to the largest, with a little room; never an empty stretch, nor one
+// shorter than `leastSpan`.
+function extentOf(numbers, { fixed, withZero, room, leastSpan = 0 }) {
   if (fixed) return fixed;
   const known = numbers.filter(isNumber);
   let low = Math.min(...known, ...(withZero ? [0] : []));
   let high = Math.max(...known, ...(withZero ? [0] : []));
   if (high - low < 1e-12 * Math.max(1, Math.abs(low), Math.abs(high)))
     [low, high] = [low - (Math.abs(low) || 1) * 0.1, high + (Math.abs(high) || 1) * 0.1];
+  const missing = Math.max(0, leastSpan - (high - low));
+  [low, high] = [low - missing / 2, high + missing / 2];
   const space = (high - low) * room;
   return [withZero && low === 0 ? 0 : low - space, high + space];
 }
@@ -74,7 +77,7 @@ A chart in a figure. `update` draws it again with changes of the spec.
 
 spec: title, text, empty (instead of a chart); x (numbers), xName, isCount; yName; series: [{ name, y, low, high, line,
 hollow(i), radius(i), more(i) }];
-lines: [{ y, label }]; isPercent, withZero, yRange, xRange, diagonal; format(value); height;
+lines: [{ y, label }]; isPercent, withZero, leastSpan (of the vertical axis), yRange, xRange, diagonal; format(value); height;
 cursor (an index that is marked) and onPick(index), for charts that steer something; xText(index).
 */
 class Chart {
@@ -133,7 +136,7 @@ class Chart {
     const marked = this.pointed ?? spec.cursor ?? null;
     plot.innerHTML = chartSvg(spec, series, this.scale, marked);
     plot.setAttribute("aria-label", chartSummary(spec, series));
-    this.legend.innerHTML = legendHtml(spec, series, marked ?? this.usable().at(-1));
+    this.legend.innerHTML = legendHtml(spec, series, marked, this.usable().at(-1));
   }
 
   // The series of which there is something to see.
@@ -183,7 +186,8 @@ function scaleOf(spec, series, { width, height }) {
   const [x0, x1] = extentOf(shown, { fixed: spec.xRange, withZero: !spec.xRange, room: 0 });
   const values = series.flatMap((one) => [...one.y, ...(one.low || []), ...(one.high || [])]);
   values.push(...(spec.lines || []).map((line) => line.y));
-  const [y0, y1] = extentOf(values, { fixed: spec.yRange, withZero: spec.withZero, room: 0.06 });
+  const { yRange: fixed, withZero, leastSpan } = spec;
+  const [y0, y1] = extentOf(values, { fixed, withZero, leastSpan, room: 0.06 });
   const names = labelled(spec).map((line) => textWidth(line.label));
   const room = Math.min(Math.max(0, ...names), LABEL_SHARE * width); // for a name
   const right = width - MARGIN.right - (names.length ? LEADER + room : 0); // of the plot itself
@@ -342,10 +346,14 @@ function seriesSvg(spec, one, scale) {
   return parts.join("");
 }
 
-function legendHtml(spec, series, index) {
+// The values at a marked index, or the newest of each series, which may be older than `last`.
+function legendHtml(spec, series, marked, last) {
   const format = spec.format || (spec.isPercent ? percentText : numberText);
-  const at = spec.xText ? spec.xText(index) : `at ${numberText(spec.x[index])} ${spec.xName}`;
+  const atText = (i) => (spec.xText ? spec.xText(i) : `at ${numberText(spec.x[i])} ${spec.xName}`);
   const items = series.map((one) => {
+    const newest = spec.x.findLastIndex((x, i) => isNumber(x) && isNumber(one.y[i]));
+    const index = marked ?? newest;
+    const older = index < (marked ?? last) ? ` ${escapeText(atText(index))}` : "";
     const style = styleOf(spec, one);
     const symbol =
       one.line === false
@@ -356,9 +364,9 @@ function legendHtml(spec, series, index) {
         ? ` (${format(one.low[index])} to ${format(one.high[index])})`
         : "";
     const more = one.more ? one.more(index) : "";
-    return `<span><svg width="26" height="10" aria-hidden="true">${symbol}</svg>${escapeText(one.name)} <b>${format(one.y[index])}</b>${range}${more}</span>`;
+    return `<span><svg width="26" height="10" aria-hidden="true">${symbol}</svg>${escapeText(one.name)} <b>${format(one.y[index])}</b>${range}${more}${older}</span>`;
   });
-  return `${items.join("")}<span class="at">${escapeText(at)}</span>`;
+  return `${items.join("")}<span class="at">${escapeText(atText(marked ?? last))}</span>`;
 }
 
 function chartSummary(spec, series) {

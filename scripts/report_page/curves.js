@@ -152,6 +152,7 @@ function showPlay() {
   addChart("play-charts", {
     title: "Length of the games",
     yName: "moves",
+    leastSpan: 2,
     text: "Mean number of moves, random opening moves included.",
     series: [curve("moves", "selfplay/game_length")],
   });

@@ -80,7 +80,8 @@ def game_of(run: Path, config: Json) -> tuple[str, Game]:
 def counters_of(run: Path, log: RunLog) -> Json:
     """Returns iterations, steps, games and minutes so far, of which a young run has none.
 
-    Where `state.json` is newer than the log, or the other way round, the larger number counts.
+    Iterations that were interrupted before they did anything do not count. Where `state.json` is
+    newer than the log, or the other way round, the larger number counts.
     """
     last = log.iterations[-1] if log.iterations else {}
     state = read_json(run / STATE_FILE) or {}
@@ -89,7 +90,9 @@ def counters_of(run: Path, log: RunLog) -> Json:
         return max(logged or 0, number(kept) or 0)
 
     return {
-        "iterations": largest(len(log.iterations), state.get("iteration")),
+        "iterations": max(
+            len(log.iterations), (number(state.get("iteration")) or 0) - log.num_idle
+        ),
         "steps": largest(last.get("step"), state.get("step")),
         "games": largest(last.get("selfplay/games"), state.get("games")),
         "minutes": max(last.get("time/minutes") or 0, (number(state.get("seconds")) or 0) / 60),
@@ -113,8 +116,9 @@ def network_of(config: Json, found: FoundNetwork | None) -> Json:
 
 
 def inference_of(log: RunLog, config: Json) -> Json:
-    """Returns the precision in which self-play evaluated the newest network, and its errors."""
-    last = log.iterations[-1] if log.iterations else {}
+    """Returns the precision in which self-play evaluated networks last, and its errors."""
+    told = (row for row in reversed(log.iterations) if row.get("inference/bits") is not None)
+    last = next(told, {})
     bits = last.get("inference/bits")
     return {
         "precision": next((name for name in BITS if BITS[name] == bits), None),

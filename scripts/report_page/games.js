@@ -75,6 +75,11 @@ function searchNote(game, p) {
     : "A quick search: its shares are not learnt from, and not kept.";
 }
 
+// The first position with shares of the search, else the beginning.
+function firstSearched(game) {
+  return Math.max(0, game.plies.findIndex((ply) => ply.search));
+}
+
 function movesTable(board, game, p) {
   if (p === game.plies.length) return "";
   const ply = game.plies[p];
@@ -168,7 +173,7 @@ class Viewer {
     byId("game-facts").textContent = factsText(game, this.board);
     byId("values").innerHTML = "<figure></figure>";
     this.chart = drawValues(byId("values").firstChild, this.board, game, (p) => this.go(p));
-    this.go(0);
+    this.go(firstSearched(game));
   }
 
   place(name) {

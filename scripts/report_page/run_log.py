@@ -14,6 +14,14 @@ Numbers: TypeAlias = dict[str, float | None]  # of a line by key; None where it 
 
 _COUNTERS = {"minutes": "time/minutes", "steps": "step", "games": "selfplay/games"}
 _NO_TAGS = {"time", "step"}
+_RESULTS = ("gate/", "suite/")  # tags of what an iteration may have done beside play and learning
+_SPEED = "selfplay/positions_per_s"
+_RATES = (  # of self-play, which are 0 and say nothing where nothing was played
+    _SPEED,
+    "selfplay/evaluations_per_s",
+    "selfplay/simulations_per_s",
+    "selfplay/evaluation_share",
+)
 
 
 class RunLog(NamedTuple):
@@ -23,13 +31,15 @@ class RunLog(NamedTuple):
         sittings: where each process began.
         baseline: the suite before learning, None without one.
         iterations: those that count, oldest first; what an interrupted process logged after the
-            checkpoint from which the next one went on is left out.
+            checkpoint from which the next one went on is left out, and so are idle ones.
+        num_idle: iterations that were interrupted before they did anything.
         num_unreadable: lines that are none, such as one that is being written.
     """
 
     sittings: list[Numbers]
     baseline: Numbers | None
     iterations: list[Numbers]
+    num_idle: int
     num_unreadable: int
 
 
@@ -94,7 +104,20 @@ def _sort(events: list[tuple[str, Numbers]], *, num_unreadable: int) -> RunLog:
             baseline = numbers
         elif kind == "iteration" and step is not None:
             iterations.append(numbers)
-    return RunLog(sittings, baseline, iterations, num_unreadable)
+    busy = _without_idle(iterations)
+    return RunLog(sittings, baseline, busy, len(iterations) - len(busy), num_unreadable)
+
+
+def _without_idle(iterations: list[Numbers]) -> list[Numbers]:
+    """Leaves out iterations without a new game, a step or a result."""
+    busy = []
+    before: tuple[float, float] = (0, 0)
+    for row in iterations:
+        now = (row["step"] or 0, row.get(_COUNTERS["games"]) or 0)
+        if now != before or any(tag.startswith(_RESULTS) for tag in row):
+            busy.append(row)
+        before = now
+    return busy
 
 
 def _thin(rows: list[Numbers]) -> list[Numbers]:
@@ -107,7 +130,8 @@ def _thin(rows: list[Numbers]) -> list[Numbers]:
 
 def _iteration_row(iteration: Numbers) -> Numbers:
     counters = {name: iteration.get(key) for name, key in _COUNTERS.items()}
-    return counters | {tag: iteration[tag] for tag in iteration.keys() - _NO_TAGS}
+    without = {} if iteration.get(_SPEED) else dict.fromkeys(iteration.keys() & set(_RATES))
+    return counters | {tag: iteration[tag] for tag in iteration.keys() - _NO_TAGS} | without
 
 
 def _baseline_row(baseline: Numbers) -> Numbers:

@@ -63,6 +63,7 @@ def test_page_is_as_wide_as_its_window(
 def test_board_steps_by_keyboard(browser: Chromium, page: Path, focused: str) -> None:
     browser.open(page, width=1440)
     focus(browser, focused)
+    browser.press("Home")
     last = browser.evaluate("Number(document.getElementById('slider').max)")
     board = "document.getElementById('board').innerHTML"
     empty = browser.evaluate(board)
@@ -104,8 +105,16 @@ def test_buttons_slider_and_choice_of_the_game_work(browser: Chromium, page: Pat
         "document.getElementById('game').value = 0;"
         "document.getElementById('game').dispatchEvent(new Event('change'))"
     )
-    assert browser.evaluate(POSITION).startswith("Position 0 of")
     assert browser.evaluate("document.getElementById('game-facts').textContent") != title
+
+
+def test_a_game_begins_with_a_position_that_was_searched(browser: Chromium, page: Path) -> None:
+    browser.open(page, width=1440)
+    searched = browser.evaluate("report.samples.at(-1).plies.findIndex((ply) => ply.search)")
+    assert searched > 0  # the opening moves of these runs are random
+    assert browser.evaluate(POSITION).startswith(f"Position {searched} of")
+    browser.evaluate("document.querySelector('[data-go=first]').click()")
+    assert browser.evaluate(POSITION).startswith("Position 0 of")
 
 
 def test_horizontal_axis_can_be_chosen(browser: Chromium, page: Path) -> None:
@@ -168,7 +177,8 @@ def test_page_of_a_run_with_ratings(browser: Chromium, page: Path, tmp_path: Pat
 
 def test_curve_of_values_steers_the_board(browser: Chromium, page: Path) -> None:
     browser.open(page, width=1440)
-    browser.evaluate("document.querySelector('[data-go=forward]').click()")
+    for button in ("first", "forward"):
+        browser.evaluate(f"document.querySelector('[data-go={button}]').click()")
     focus(browser, "#values .plot")
     browser.press("ArrowRight")
     assert browser.evaluate(POSITION).startswith("Position 2 of")

@@ -92,6 +92,31 @@ def test_numbers_that_are_not_finite_and_broken_lines_do_no_harm(tmp_path: Path)
     assert tags == {"loss/policy": [None, 0.5], "loss/value": [None, None]}
 
 
+def test_an_iteration_that_did_nothing_does_not_count(copied: Path) -> None:
+    first, second = log_lines(copied, "iteration")
+    inference = {"inference/bits": 8, "inference/policy_kl": 0.5, "inference/value_error": 0.25}
+    idle = {key: second[key] for key in ("event", "time", "step", "selfplay/games")}
+    second = {key: value for key, value in second.items() if key not in inference}
+    write_log(copied, first | inference, second, idle | {"selfplay/positions_per_s": 0.0})
+    state = json.loads((copied / "state.json").read_text(encoding="utf-8"))
+    (copied / "state.json").write_text(json.dumps(state | {"iteration": 3}), encoding="utf-8")
+    report = collect_report(copied, num_games=1)
+    assert report["counters"]["iterations"] == report["curves"]["num_iterations"] == 2
+    assert report["inference"]["precision"] == "int8"
+    assert report["inference"]["policy_kl"] == 0.5
+
+
+def test_an_iteration_that_only_ran_the_suite_counts(tmp_path: Path) -> None:
+    write_log(tmp_path, iteration(5), iteration(5, **{"suite/policy": 0.5}), iteration(5))
+    assert curves_of(read_log(tmp_path))["tags"] == {"suite/policy": [None, 0.5]}
+
+
+def test_an_iteration_without_play_has_no_speed(tmp_path: Path) -> None:
+    speed = "selfplay/positions_per_s"
+    write_log(tmp_path, iteration(5, **{speed: 90.0}), iteration(8, **{speed: 0.0}))
+    assert curves_of(read_log(tmp_path))["tags"] == {speed: [90.0, None]}
+
+
 def test_suite_before_learning_is_the_first_point(tmp_path: Path) -> None:
     baseline = {"event": "baseline", "step": 0, "suite/policy": 0.25, "suite/minutes": 0.5}
     write_log(tmp_path, baseline, iteration(7, **{"suite/policy": 0.75, "time/minutes": 3.0}))

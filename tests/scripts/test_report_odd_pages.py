@@ -159,6 +159,25 @@ def test_a_log_without_minutes_is_shown_over_its_steps(browser: Chromium, run: P
     assert browser.evaluate(learning) > 0
 
 
+def test_legends_show_the_newest_value_that_is_there(browser: Chromium, run: Path) -> None:
+    first, last = log_lines(run, "iteration")
+    del last["loss/policy"]
+    write_log(run, first | {"loss/policy": 0.625}, last)
+    browser.open(make_report(run), width=1440)
+    legend = "document.querySelector('#learning-charts .legend').textContent"
+    assert browser.evaluate(legend).startswith("training 0.625 at ")
+
+
+def test_lengths_of_games_that_hardly_differ_look_alike(browser: Chromium, run: Path) -> None:
+    first, last = log_lines(run, "iteration")
+    lengths = [{"selfplay/game_length": length} for length in (6.5, 6.575)]
+    write_log(run, first | lengths[0], last | lengths[1])
+    browser.open(make_report(run), width=1440)
+    points = "document.querySelector('#play-charts polyline').getAttribute('points')"
+    heights = [float(point.split(",")[1]) for point in browser.evaluate(points).split()]
+    assert 0 < heights[0] - heights[1] < 10
+
+
 def test_a_part_that_cannot_be_shown_leaves_the_others(
     browser: Chromium, run: Path, tmp_path: Path
 ) -> None:
