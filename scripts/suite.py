@@ -70,26 +70,38 @@ def main(argv: Sequence[str]) -> None:
     if arguments.checkpoints:
         _print_curve(arguments, game_name=values.get("game"), seed=seed)
         return
-    game, suite, answers = _measure(
+    game, suite, player = _prepare(
         arguments.player, arguments.file, game_name=values.get("game"), seed=seed
     )
+    answers = _ask(player, suite)
     if arguments.json:
         print(_json(game, suite, answers))
     else:
-        print(_report(game, suite, answers, failures=arguments.failures))
+        search = _search(player)
+        print(_report(game, suite, answers, search=search, failures=arguments.failures))
 
 
-def _measure(
-    player: str, file: str, *, game_name: str | None, seed: int
-) -> "tuple[Game, Suite, Answers]":
-    """Lets a player, given as text, choose in every position of a suite."""
+def _prepare(
+    text: str, file: str, *, game_name: str | None, seed: int
+) -> "tuple[Game, Suite, Player]":
+    """Loads a suite and makes a player, given as text, for its game."""
     from eval.suites import game_of_suite, load_suite
 
-    game, players = make_players(
-        [player], game_name=game_name, seed=seed, other_name=game_of_suite(file)
+    game, (player,) = make_players(
+        [text], game_name=game_name, seed=seed, other_name=game_of_suite(file)
     )
-    suite = load_suite(game, file)
-    return game, suite, _ask(players[0], suite)
+    return game, load_suite(game, file), player
+
+
+def _search(player: "Player") -> str:
+    """Returns how long a network's search is; of other players their text tells it, if anything."""
+    from alphago.players.network_player import NetworkPlayer
+
+    if not isinstance(player, NetworkPlayer):
+        return ""
+    if player.seconds is not None:
+        return f", {player.seconds:g} s a move"
+    return f", {player.num_simulations} simulations a move"
 
 
 def _ask(player: "Player", suite: "Suite") -> "Answers":
@@ -112,10 +124,10 @@ def _print_curve(arguments: argparse.Namespace, *, game_name: str | None, seed: 
     from eval.suites import score_answers, suite_summary
 
     summaries = []
-    if not arguments.json:
-        print(_row("step", "raw policy", "moves played"))
-    for step, suite, answers in _checkpoint_answers(arguments, game_name=game_name, seed=seed):
-        result = score_answers(suite, answers)
+    for step, suite, player in _loaded_checkpoints(arguments, game_name=game_name, seed=seed):
+        if not (summaries or arguments.json):
+            print(_row("step", "raw policy", f"moves played{_search(player)}"), flush=True)
+        result = score_answers(suite, _ask(player, suite))
         summaries.append({"step": step, **suite_summary(result)})
         if not arguments.json:
             shares = _describe(result.raw_policy), _describe(result.choice)
@@ -128,10 +140,10 @@ def _row(step: str, raw_policy: str, choice: str) -> str:
     return f"{step:<{_STEP_WIDTH}}  {raw_policy:<{_SHARE_WIDTH}}  {choice}"
 
 
-def _checkpoint_answers(
+def _loaded_checkpoints(
     arguments: argparse.Namespace, *, game_name: str | None, seed: int
-) -> "Iterator[tuple[int, Suite, Answers]]":
-    """Yields step, suite and answers of each checkpoint of a run, oldest first.
+) -> "Iterator[tuple[int, Suite, Player]]":
+    """Yields step, suite and player of each checkpoint of a run, oldest first.
 
     A run that trains removes old checkpoints: those that are gone when their turn comes are left
     out, with a remark.
@@ -150,7 +162,7 @@ def _checkpoint_answers(
             print(f"alphago suite: step {step}: removed by its run, left out", file=sys.stderr)
             continue
         suite = suite or load_suite(game, arguments.file)
-        yield step, suite, _ask(player, suite)
+        yield step, suite, player
 
 
 def _checkpoint_players(text: str) -> list[tuple[int, Path, str]]:
@@ -188,12 +200,14 @@ def _list_suites() -> str:
     return format_table(rows)
 
 
-def _report(game: "Game", suite: "Suite", answers: "Answers", *, failures: bool) -> str:
+def _report(
+    game: "Game", suite: "Suite", answers: "Answers", *, search: str, failures: bool
+) -> str:
     """Returns what a player made of a suite as text."""
     from eval.suites import score_answers, score_kinds
 
     result = score_answers(suite, answers)
-    parts = [f"{result.suite}: {result.player}"]
+    parts = [f"{result.suite}: {result.player}{search}"]
     for what, accuracy in (("raw policy", result.raw_policy), ("moves played", result.choice)):
         if accuracy is not None:
             low, high = accuracy.interval

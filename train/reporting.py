@@ -140,9 +140,11 @@ class Reporter:
 
     def _show_suite(self, result: SuiteResult, *, when: str) -> None:
         assert result.raw_policy is not None, "a network player has a raw policy"
+        num_simulations = self._session.config.suite.num_simulations
         text = (
             f"policy {100 * result.raw_policy.share:.1f} %,"
             f" search {100 * result.choice.share:.1f} % of {result.choice.num_positions} positions"
+            f" ({num_simulations} simulations a move)"
         )
         self._progress.update(suite=text)
         self._show_time()

@@ -311,6 +311,7 @@ def test_suite_of_a_run_shows_search_and_raw_policy(
     assert result["raw_policy"]["num_positions"] == 2
     assert main(["suite", f"{finished}:simulations=200", str(file)]) == 0
     lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"wins: {finished}:simulations=200, 200 simulations a move"
     assert "raw policy" in lines[1]
     assert "100.0% (2 of 2), 95 % interval" in lines[2]
 
@@ -324,7 +325,7 @@ def test_suite_of_every_checkpoint_of_a_run(
     words = ["suite", f"{finished}:simulations=200", str(file), "--checkpoints"]
     assert main(words) == 0
     heading, *rows = capsys.readouterr().out.splitlines()
-    assert heading.split() == ["step", "raw", "policy", "moves", "played"]
+    assert heading.split(maxsplit=3)[-1] == "moves played, 200 simulations a move"
     steps = sorted(int(folder.name) for folder in (finished / "checkpoints").iterdir())
     assert [int(row.split()[0]) for row in rows] == steps
     assert all(row.endswith("100.0% (2 of 2)") for row in rows)

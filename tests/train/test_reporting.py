@@ -89,7 +89,10 @@ def test_the_curve_of_the_suite_begins_before_learning(tmp_path: Path) -> None:
     progress, folder = FakeProgress(), tmp_path / "run"
     changes = suite_changes(tmp_path)
     result = train_in(folder, tiny_config(changes, games=12), progress=progress)
-    text = r"suite wins before learning: policy \d+\.0 %, search 100\.0 % of 1 positions"
+    text = (
+        r"suite wins before learning: policy \d+\.0 %, search 100\.0 % of 1 positions"
+        r" \(60 simulations a move\)"
+    )
     assert re.fullmatch(text, progress.messages[0])
     assert progress.phases[:2] == ["suite", "self-play"]
     (line,) = log_lines(folder, "baseline")
