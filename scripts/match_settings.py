@@ -99,9 +99,16 @@ def read_settings(values: Mapping[str, str]) -> MatchSettings:
             check=lambda number: 0 < number <= _DAY_S,
         ),
         test=test,
-        results=Path(values["results"]) if "results" in values else None,
-        sgf_folder=Path(values["sgf"]) if "sgf" in values else None,
+        results=_read_path(values, "results", allowed="a file"),
+        sgf_folder=_read_path(values, "sgf", allowed="a folder"),
     )
+
+
+def _read_path(values: Mapping[str, str], key: str, *, allowed: str) -> Path | None:
+    """Reads a path; None where none is asked for."""
+    if values.get(key) == "":  # pathlib takes it for the current folder
+        raise CommandLineError(f"{key}: got '', allowed: {allowed}")
+    return Path(values[key]) if key in values else None
 
 
 def _read_num_games(values: Mapping[str, str]) -> int:

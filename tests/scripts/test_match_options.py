@@ -1,6 +1,7 @@
 """Openings, results, workers and sequential tests of `alphago match`, through the command line."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from eval.openings import paired_openings
 from scripts.main import main
 from tests.scripts.tiny_run import TINY
 
+ALL_KNOWN = "alphago match: all games were in "
 RANDOM = ["random", "random", "game=tic_tac_toe", "opening_plies=2"]
 
 
@@ -25,7 +27,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     """Plays a match; returns its JSON without the times, which are never the same."""
     assert main(["match", *words, "--json"]) == 0
     out, err = capsys.readouterr()
-    assert err == ""
+    assert err == "" or err.startswith(ALL_KNOWN)
     result: dict[str, Any] = json.loads(out)
     assert min(result.pop("seconds_per_move")) >= 0
     return result
@@ -78,6 +80,15 @@ def test_a_match_that_goes_on_equals_one_that_was_never_stopped(
     written = cut.read_text().splitlines()
     assert list(map(without_times, written)) == list(map(without_times, lines))
     assert result == run(capsys, *RANDOM, "games=132")
+
+
+def test_a_match_of_which_all_games_are_known_says_so(
+    whole: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["match", *RANDOM, "games=132", f"results={whole[1]}"]) == 0
+    out, err = capsys.readouterr()
+    assert err == f"{ALL_KNOWN}{whole[1]}\n"
+    assert re.search(r"^  time per move: random [\d.]+ m?s, random [\d.]+ m?s$", out, re.M)
 
 
 def test_a_part_is_kept_when_the_next_one_is_interrupted(
@@ -339,6 +350,8 @@ def test_parts_beyond_the_decision_do_not_count(
         (["elo0=0", "beta=0.6"], "beta: got 0.6, allowed:"),
         (["workers=0"], "workers: got '0', allowed: an integer of at least 1"),
         (["workers=2.5"], "workers: got '2.5'"),
+        (["sgf="], "sgf: got '', allowed: a folder"),
+        (["results="], "results: got '', allowed: a file"),
     ],
 )
 def test_wrong_options_are_one_line(
