@@ -53,8 +53,18 @@ def main(argv: Sequence[str]) -> None:
     if arguments.json:
         print(json.dumps(summary(game, player, format_moves(game, actions), analysis)))
         return
-    print(game.render(states[0]))
+    print(draw(game, states))
     print(describe(player, analysis, num_top=num_top))
+
+
+def draw(game: "Game", states: "States") -> str:
+    """Returns a drawing of a position [1] that says whose move it is."""
+    from alphago.games.line_game import STONES, LineGame
+
+    board = game.render(states[0])
+    if not isinstance(game, LineGame):
+        return board  # a drawing of Go says it
+    return f"{board}\n{STONES[int(game.to_play(states)[0])]} to play"
 
 
 def analyse(player: "Player", states: "States") -> Analysis:
@@ -67,7 +77,9 @@ def analyse(player: "Player", states: "States") -> Analysis:
     from alphago.players import Advisor
 
     if not isinstance(player, Advisor):
-        raise CommandLineError(f"{player.name}: tells nothing but its move; other players do")
+        raise CommandLineError(
+            f"{player.name}: only plays, and cannot tell what it thinks of moves"
+        )
     started = time.perf_counter()
     (advice,) = player.analyse(states)
     return Analysis(advice, time.perf_counter() - started)

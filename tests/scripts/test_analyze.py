@@ -2,10 +2,15 @@
 
 import json
 import re
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from alphago.games import GAME_NAMES
+from alphago.games import GAME_NAMES, make_game
+from alphago.players import Player
+from scripts.analyze import analyse
+from scripts.arguments import CommandLineError
 from scripts.main import main
 
 QUIET = "moves=4 1 4 1"  # of Connect Four: nobody completes a line with the next stone
@@ -32,16 +37,17 @@ def test_shows_board_moves_convergence_and_what_it_took(
     words = ["uct:playouts=400", QUIET, "game=connect_four", "top=3", "seed=1"]
     lines = analyze(capsys, *words).splitlines()
     assert lines[5] == "O . . X . . ."
-    assert lines[7] == "uct:playouts=400:"
-    assert lines[8].split() == ["move", "visits", "value", "prior"]
-    first, second = (float(line.split()[1].rstrip("%")) for line in lines[9:11])
-    assert re.fullmatch(r"4 more: [\d.]+% of the visits", lines[12])
-    told = re.fullmatch(r"first move ahead by (.*)% of the visits: (.*) \(above 50%\)", lines[13])
+    assert lines[7] == "X to play"
+    assert lines[8] == "uct:playouts=400:"
+    assert lines[9].split() == ["move", "visits", "value", "prior"]
+    first, second = (float(line.split()[1].rstrip("%")) for line in lines[10:12])
+    assert re.fullmatch(r"4 more: [\d.]+% of the visits", lines[13])
+    told = re.fullmatch(r"first move ahead by (.*)% of the visits: (.*) \(above 50%\)", lines[14])
     assert told is not None
     assert float(told[1]) == pytest.approx(first - second, abs=0.11)  # each is rounded
     assert told[2] == ("converged" if first - second > 50 else "not converged")
-    assert re.fullmatch(r"\d+\.\d\d s, 400 playouts", lines[14])
-    assert len(lines) == 15
+    assert re.fullmatch(r"\d+\.\d\d s, 400 playouts", lines[15])
+    assert len(lines) == 16
 
 
 def test_json_has_all_moves(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,10 +96,17 @@ def test_a_player_that_counts_nothing_tells_its_time(capsys: pytest.CaptureFixtu
         assert re.fullmatch(r"\d+\.\d\d s", out.splitlines()[-1])
 
 
+def test_a_player_that_only_plays_is_refused() -> None:
+    player = cast(Player, SimpleNamespace(name="mute"))
+    with pytest.raises(CommandLineError, match="mute: only plays, and cannot tell what"):
+        analyse(player, make_game("tic_tac_toe").initial_states(1))
+
+
 @pytest.mark.parametrize("name", GAME_NAMES)
 def test_every_game_can_be_analysed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = analyze(capsys, "uct:playouts=3", f"game={name}", "top=1")
     assert out.endswith("3 playouts\n")
+    assert out.count(" to play") == 1
 
 
 @pytest.mark.parametrize(
