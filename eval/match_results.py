@@ -155,7 +155,7 @@ class ResultsFile:
             if found.get(key) != wanted[key]:
                 raise ResultsError(
                     f"{self._path}: is of another match, {key}: got {_shown(wanted[key])},"
-                    f" the file has {_shown(found.get(key))}"
+                    f" the file has {_shown(found.get(key))}; choose another file"
                 )
 
     def _unusable(self, error: OSError | ValueError) -> ResultsError:

@@ -115,6 +115,7 @@ def _play(
             prepare_folder(settings.sgf_folder, game, goes_on=goes_on)
         if file is not None:
             file.begin()
+        num_known = so_far.num_games
         play_missing(
             plan,
             so_far,
@@ -123,6 +124,8 @@ def _play(
             store=None if file is None else file.add,
             show=stack.enter_context(progress_bar("games")),
         )
+    if so_far.num_games == num_known:
+        print(f"alphago match: all games were in {settings.results}", file=sys.stderr)
 
 
 def _report_stop(

@@ -48,7 +48,7 @@ def describe_match(
             *_describe_verdict(verdict),
             f"  {len(result.games)} games, {result.num_distinct_games} distinct (from"
             f" {_describe_openings(settings)}, each opening played from both sides)",
-            f"  time per move: {' and '.join(map(_seconds, result.seconds_per_move))}",
+            f"  time per move: {_describe_times(result)}",
             *_describe_endings(result),
         )
     )
@@ -99,6 +99,12 @@ def _describe_openings(settings: MatchSettings) -> str:
     if settings.openings == POLICY:
         return f"{settings.num_plies} opening plies of the network's policy"
     return one_line(settings.openings)
+
+
+def _describe_times(result: "MatchResult") -> str:
+    """Says how long either player thought about a move."""
+    times = zip((result.first, result.second), result.seconds_per_move, strict=True)
+    return ", ".join(f"{one_line(name)} {_seconds(seconds)}" for name, seconds in times)
 
 
 def _seconds(seconds: float) -> str:
