@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from alphago.errors import AlphagoError
 from scripts.arguments import CommandLineError, Parser, parse_words, seed_from
@@ -123,7 +123,7 @@ def _print_curve(arguments: argparse.Namespace, *, game_name: str | None, seed: 
     """Prints the shares of each checkpoint of a run, oldest first: a row at a time, or JSON."""
     from eval.suites import score_answers, suite_summary
 
-    summaries = []
+    summaries: list[dict[str, Any]] = []
     for step, suite, player in _loaded_checkpoints(arguments, game_name=game_name, seed=seed):
         if not (summaries or arguments.json):
             print(_row("step", "raw policy", f"moves played{_search(player)}"), flush=True)
