@@ -93,6 +93,8 @@ def rate_run(
     _wait_for_a_checkpoint(run, watch=watch)
     if is_in_use(run):
         os.nice(_NICENESS)
+    elif watch:
+        print(f"alphago rate: nobody trains {run}: rates what is there, and ends", file=sys.stderr)
     with open_store(run / RATINGS_FOLDER) as store:
         ladder = choose_ladder(values, store, game_of_run(run))
         settings = choose_settings(

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import signal
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -93,7 +94,7 @@ class Workers(Protocol):
 
 @contextlib.contextmanager
 def workers(num_workers: int, *, here: "MatchWorker | None" = None) -> Iterator[Workers]:
-    """Makes workers for the time of the block.
+    """Makes workers for the time of the block, in which a request to terminate counts as Ctrl-C.
 
     Args:
         num_workers: how many. One is this process, more are processes of Ray, of one thread each.
@@ -106,7 +107,10 @@ def workers(num_workers: int, *, here: "MatchWorker | None" = None) -> Iterator[
         TrainingError: if Ray does not start.
     """
     if num_workers == 1:
-        with contextlib.closing(here or MatchWorker(num_processes=usable_cpus())) as worker:
+        with (
+            contextlib.closing(here or MatchWorker(num_processes=usable_cpus())) as worker,
+            _interrupted_by_signals(),
+        ):
             yield InlineWorkers(worker)
         return
     from scripts.ray_session import ray_session
@@ -114,8 +118,25 @@ def workers(num_workers: int, *, here: "MatchWorker | None" = None) -> Iterator[
     num_gpus = _num_gpus()
     with ray_session(num_actors=num_workers, num_gpus=num_gpus):
         pool = RayWorkers(num_workers, num_gpus=num_gpus)
-        with contextlib.closing(pool):
+        with contextlib.closing(pool), _interrupted_by_signals():
             yield pool
+
+
+@contextlib.contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """Lets a request to terminate and a lost terminal count as Ctrl-C, so that results are told.
+
+    What `nohup` ignores stays ignored. Ray, which must run by now, would print its stack and exit.
+    """
+    signals = [
+        each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN
+    ]
+    before = {each: signal.signal(each, signal.default_int_handler) for each in signals}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 class _PlayerKey(NamedTuple):

@@ -232,9 +232,19 @@ def test_a_run_is_watched_until_it_ends(
     monkeypatch.setattr("time.sleep", train_a_little)
     assert rate(run, "--watch") == 0
     assert {first for first, _ in pairs(run)} == {f"step={step}" for step in steps(run)}
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("step=0 after 0.0 minutes: ")
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0].startswith("step=0 after 0.0 minutes: ")
+    assert "nobody trains" not in err
     assert len(niceness) == 1  # the run that trains comes first
+
+
+def test_watching_a_run_that_nobody_trains_says_so(
+    run: Path, played: list[MatchTask], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert rate(run, "--watch") == 0
+    assert played
+    note = f"alphago rate: nobody trains {run}: rates what is there, and ends\n"
+    assert capsys.readouterr().err == note
 
 
 def test_anchors_are_measured_as_a_file(

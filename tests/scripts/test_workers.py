@@ -1,7 +1,10 @@
 """Workers that play parts of matches, in this process and in Ray's."""
 
+import contextlib
+import os
 import shlex
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -179,6 +182,14 @@ def test_errors_come_as_they_were_raised(kind: str, request: pytest.FixtureReque
         results_of(pool, tasks(3, "random", "nobody"))
     assert "\n" not in str(caught.value)
     assert len(results_of(pool, tasks(2))) == 2  # it goes on
+
+
+@pytest.mark.parametrize("kind", ["inline", "two"])
+def test_a_request_to_terminate_counts_as_ctrl_c(kind: str, request: pytest.FixtureRequest) -> None:
+    pool: Workers = request.getfixturevalue(kind)
+    with pytest.raises(KeyboardInterrupt), contextlib.closing(pool.run(tasks(3))) as results:
+        for _ in results:
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_who_stops_early_can_go_on_with_other_tasks(two: RayWorkers) -> None:
