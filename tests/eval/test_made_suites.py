@@ -8,9 +8,8 @@ import pytest
 from alphago.games import make_game
 from alphago.games.go import Go
 from alphago.players import make_player
-from eval.suite_files import open_suite, read_positions
+from eval.suite_files import open_suite, read_positions, shipped_suites
 from eval.suites import load_suite, run_suite, take_positions
-from scripts.suite import shipped_suites
 from tests.eval.go_positions import KINDS, only_winning_move
 from tests.eval.line_positions import one_ply_kind
 from tests.eval.make_suites import FOLDER, SUITES, suite_text
