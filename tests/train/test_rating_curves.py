@@ -1,6 +1,7 @@
 """The curves of the ratings: written anew each time, and never running backwards."""
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 
 from alphago.errors import CheckpointError
 from train.metrics import MetricsWriter, RatedCheckpoint, write_rating_curves
+
+README = Path(__file__).parents[2] / "train" / "README.md"
 
 
 def rated(*elos: float, fallen: int | None = None) -> list[RatedCheckpoint]:
@@ -38,6 +41,13 @@ def test_curves_over_steps_games_and_seconds_with_their_intervals(tmp_path: Path
     assert points(board, "elo/games_high") == [(0, 60), (500, 460), (1000, 360)]
     assert points(board, "elo/seconds") == [(0, 0), (102, 400), (204, 300)]
     assert points(board, "elo/alarm") == [(0, 0), (100, 0), (200, 1)]
+
+
+def test_the_curves_are_those_that_are_documented(tmp_path: Path) -> None:
+    write_rating_curves(tmp_path, rated(0, 400))
+    board = EventAccumulator(str(tmp_path / "tensorboard" / "ratings")).Reload()
+    documented = re.findall(r"^\| `(elo/\w+)` \|", README.read_text(encoding="utf-8"), re.M)
+    assert sorted(board.Tags()["scalars"]) == sorted(documented)
 
 
 def test_a_chart_shows_each_curve_with_its_interval(tmp_path: Path) -> None:
