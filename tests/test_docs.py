@@ -160,9 +160,11 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         make_players([text], game_name=game_name, seed=0)
 
     monkeypatch.setattr("scripts.export.find_subject", find_subject)
-    monkeypatch.setattr(
-        "scripts.match_players.find_player", lambda text: MatchPlayer(text, text, None)
-    )
+    # `workers` first: it takes `find_player` when it is imported, maybe here.
+    for module in ("workers", "match_players"):
+        monkeypatch.setattr(
+            f"scripts.{module}.find_player", lambda text: MatchPlayer(text, text, None)
+        )
     monkeypatch.setattr("scripts.match.choose_game", choose_game)
     monkeypatch.setattr("scripts.suite._checkpoint_players", lambda text: [(0, Path(), text)])
     for command in ("analyze", "play", "suite"):
