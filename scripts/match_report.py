@@ -88,7 +88,7 @@ def _describe_verdict(verdict: "Verdict | None") -> Iterator[str]:
     if verdict.num_repeated:
         yield (
             f"  {verdict.num_repeated} of these games repeat others move by move, and count as new:"
-            " alpha and beta do not hold"
+            " the more there are, the less alpha and beta hold"
         )
 
 
