@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import psutil
 
-from alphago.errors import AlphagoError, PlayerError, TrainingError
+from alphago.errors import PlayerError, TrainingError
 from alphago.games import Game, make_game
 from alphago.players import Player, make_player
 from alphago.players.engine import EngineSettings
@@ -345,20 +345,12 @@ class RayWorkers:
 
 
 def _answer(call: Any, *, slot: int) -> Any:
-    """Returns what a call answered; an error of ours comes as it was raised in the worker.
-
-    Ray would give it a message of many lines, the traceback of the other process.
-    """
-    import ray
-    from ray.exceptions import OutOfMemoryError, RayActorError, RayTaskError
+    """Returns what a call answered; an error of ours comes as it was raised in the worker."""
+    from selfplay.pool import DEAD, answer_of
 
     try:
-        return ray.get(call)
-    except RayTaskError as error:
-        if isinstance(error.cause, AlphagoError):
-            raise error.cause from error
-        raise
-    except (OutOfMemoryError, RayActorError) as error:
+        return answer_of(call)
+    except DEAD as error:
         reason = str(error).splitlines()[0]
         raise WorkerError(f"worker {slot + 1} died: {reason}") from error
 

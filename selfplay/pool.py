@@ -227,7 +227,7 @@ class RayPool:
             for call in self._wait(calls, POLL_S, num_busy=len(busy)):
                 index = calls.pop(call)
                 try:
-                    results[index] = _answer(call)
+                    results[index] = answer_of(call)
                 except DEAD as error:
                     slot = index % self.num_actors
                     # It was replaced already where an earlier call of this actor failed as well.
@@ -271,7 +271,7 @@ class RayPool:
                 continue  # its actor was found dead a moment ago
             slot = self._calls.pop(call)
             try:
-                answer = _answer(call)
+                answer = answer_of(call)
             except DEAD as error:
                 self._replace(slot, error)
                 continue
@@ -323,7 +323,7 @@ class RayPool:
         self._send_weights(slot)
 
 
-def _answer(call: Any) -> Any:
+def answer_of(call: Any) -> Any:
     """Returns what a call answered; an error of ours comes as it was raised in the actor.
 
     Ray would give it a message of many lines, the traceback of the other process.

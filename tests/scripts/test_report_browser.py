@@ -18,14 +18,6 @@ OVERFLOW = "document.scrollingElement.scrollWidth - innerWidth"
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    program = find_chromium()
-    assert program is not None
-    with Chromium(program, tmp_path_factory.mktemp("chromium")) as opened:
-        yield opened
-
-
 @pytest.fixture(scope="module", params=GAMES)
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_report(make_run(tmp_path_factory.mktemp("runs") / "run", request.param))

@@ -28,14 +28,6 @@ BOXES = """[...document.querySelectorAll('#strength-charts SELECTOR')].map((one)
 HOSTILE = "<img src=x onerror=alert(1)>\"'</script><b>&amp;{{data}}"
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    program = find_chromium()
-    assert program is not None
-    with Chromium(program, tmp_path_factory.mktemp("chromium")) as opened:
-        yield opened
-
-
 @pytest.fixture(autouse=True)
 def no_faults(browser: Chromium) -> Iterator[None]:
     """Fails a test whose page said an error, or asked for anything but itself."""
