@@ -14,3 +14,14 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     assert program is not None
     with Chromium(program, tmp_path_factory.mktemp("chromium")) as opened:
         yield opened
+
+
+@pytest.fixture
+def no_faults(browser: Chromium) -> Iterator[None]:
+    """Fails a test whose page said an error, or asked for anything but itself."""
+    browser.faults.clear()
+    browser.requested.clear()
+    yield
+    assert browser.faults == []
+    assert {address.partition(":")[0] for address in browser.requested} == {"file"}
+    assert len(set(browser.requested)) == 1
