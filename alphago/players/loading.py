@@ -7,8 +7,10 @@ one whose network was best. A checkpoint holds `weights.safetensors`, the networ
 
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import yaml
@@ -66,6 +68,7 @@ def make_network_player(
     name: str,
     seed: int,
     seconds: float | None = None,
+    constants: Mapping[str, float] = MappingProxyType({}),
 ) -> NetworkPlayer:
     """Makes the player of a network that was found.
 
@@ -79,9 +82,10 @@ def make_network_player(
         name: how the player is called in results.
         seed: of its random choices.
         seconds: time per move, None for any.
+        constants: of the search, by their names in `SearchConfig`; the others are the run's.
 
     Returns:
-        The player, with the run's constants of the search, on a GPU if there is one.
+        The player, on a GPU if there is one.
 
     Raises:
         PlayerError: if the network cannot play this game, memory has no room for so many
@@ -105,7 +109,7 @@ def make_network_player(
     return NetworkPlayer(
         game,
         evaluator,
-        search_config=settings.search,
+        search_config=replace(settings.search, **constants),
         num_simulations=num_simulations,
         name=name,
         seed=seed,

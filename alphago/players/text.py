@@ -8,6 +8,7 @@
     runs/demo                        a run: its best network, the run's own number of simulations
     runs/demo:simulations=100        with so many simulations a move; 0 plays the raw policy
     runs/demo:seconds=1              for so long a move; with simulations=N too, what is spent first
+    runs/demo:exploration=0.9        with another c of PUCT; also fpu=R, the first-play reduction
     runs/demo:precision=fp32         evaluated in fp32, bf16 or int8; also precision=auto
     runs/demo:step=4000              the network of that optimiser step; also step=best, step=latest
     runs/demo/checkpoints/00004000   one checkpoint
@@ -62,7 +63,12 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "human": (),
     ENGINE_PREFIX: (),
 }
-_PATH_KEYS = ("simulations", "seconds", "precision", "step")
+_PATH_KEYS = ("simulations", "seconds", "exploration", "fpu", "precision", "step")
+# What they are in `SearchConfig`. A player's root has no noise, so it is a node like any other.
+_SEARCH_KEYS: Mapping[str, tuple[str, ...]] = {
+    "exploration": ("exploration_init",),
+    "fpu": ("fpu_reduction", "root_fpu_reduction"),
+}
 _PRECISIONS = ("auto", "int8", "bf16", "fp32")  # the network's, without importing torch
 _NAMED_STEPS = ("best", "latest")
 _OPTIONS = re.compile(r"\s*\w+\s*=[^,]*(,\s*\w+\s*=[^,]*)*")
@@ -250,8 +256,7 @@ def _make_uct_player(text: str, options: Mapping[str, str], *, game: Game, seed:
         seconds = _read_seconds(text, options)
         parts.append(f"seconds={seconds:g}")
     if "exploration" in options:
-        allowed = "a number of at least 0"
-        exploration = _parse_decimal(text, "exploration", options["exploration"], allowed=allowed)
+        exploration = _read_constant(text, "exploration", options)
         parts.append(f"exploration={exploration:g}")
     return UctPlayer(
         game,
@@ -279,12 +284,19 @@ def _make_network_player(
     if precision is not None and precision not in _PRECISIONS:
         allowed = ", ".join(_PRECISIONS)
         raise PlayerError(f"{text}: precision: got {precision!r}, allowed: {allowed}")
+    constants = {
+        name: _read_constant(text, key, options)
+        for key, names in _SEARCH_KEYS.items()
+        if key in options
+        for name in names
+    }
     from alphago.players.loading import find_network, make_network_player  # torch takes seconds
 
     return make_network_player(
         find_network(folder, step=step),
         game=game,
         num_simulations=num_simulations,
+        constants=constants,
         precision=precision,
         name=text,
         seed=seed,
@@ -343,6 +355,11 @@ def _read_seconds(text: str, options: Mapping[str, str]) -> float:
     if seconds == 0:
         raise PlayerError(f"{text}: seconds: got {options['seconds']!r}, allowed: {allowed}")
     return seconds
+
+
+def _read_constant(text: str, key: str, options: Mapping[str, str]) -> float:
+    """Returns a constant of the search, which has to be given."""
+    return _parse_decimal(text, key, options[key], allowed="a number of at least 0")
 
 
 def _read_integer(

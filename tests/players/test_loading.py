@@ -4,6 +4,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+import yaml
 
 from alphago.errors import CheckpointError, PlayerError
 from alphago.games import make_game
@@ -12,6 +13,7 @@ from alphago.network.network import HEADS
 from alphago.players import game_of_player, make_player
 from alphago.players.budget import most_visits
 from alphago.players.loading import check_plays
+from alphago.search.search import SearchConfig
 from alphago.search.tree import node_bytes
 from train.checkpoint import Checkpoint, save_checkpoint, write_best
 
@@ -36,6 +38,7 @@ search:
 selfplay: {num_simulations: 12}
 evaluator: {device: cuda, precision: fp32, num_threads: null}
 """
+SEARCH = SearchConfig(**yaml.safe_load(CONFIG)["search"])
 
 
 def favourite(action):
@@ -128,6 +131,15 @@ def test_a_checkpoint_plays_its_own_network(run, options, action):
 def test_the_number_of_simulations_is_the_runs_unless_given(run):
     assert make_player(str(run)).num_simulations == 12
     assert make_player(f"{run}:simulations=7").num_simulations == 7
+
+
+def test_constants_of_the_search_are_the_runs_unless_given(run):
+    assert make_player(str(run)).search_config == SEARCH
+    explores = make_player(f"{run}:exploration=0.9,simulations=7")
+    assert explores.search_config == replace(SEARCH, exploration_init=0.9)
+    lowered = make_player(f"{run}:fpu=0.4")
+    assert lowered.search_config == replace(SEARCH, fpu_reduction=0.4, root_fpu_reduction=0.4)
+    assert lowered.name.endswith(":fpu=0.4")
 
 
 def test_time_alone_limits_simulations_by_memory_and_both_may_be_given(run):

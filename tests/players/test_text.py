@@ -119,6 +119,8 @@ def test_what_is_wrong_is_named(text, message):
         ("simulations=9999999", "simulations: got 9999999"),
         ("seconds=0", "seconds: got '0', allowed: a number above 0"),
         ("seconds=soon", "seconds: got 'soon', allowed: a number above 0"),
+        ("exploration=much", "exploration: got 'much', allowed: a number of at least 0"),
+        ("fpu=-0.1", "fpu: got '-0.1', allowed: a number of at least 0"),
         ("step=newest", "step: got 'newest', allowed: an integer of at least 0, best or latest"),
         ("step=-4", "step: got '-4'"),
         ("best", "got option 'best', allowed: key=value"),
