@@ -26,6 +26,7 @@ OPTIONAL_GROUPS = ("experiment",)
 TEXT_KEYS = (
     "run_dir",
     "suite.file",
+    "yardstick.player",
 )  # free text: a path may hold characters that Hydra's grammar does not know
 ALL_KEYS = "`alphago train --cfg job` shows all keys"
 

@@ -157,20 +157,23 @@ def prepare(run_config: "RunConfig", *, team: "Team | None" = None) -> "RunConfi
 
     Raises:
         SuiteError: if the position suite cannot be read.
-        ConfigError: if the device asked for does not work, backend and precision do not go
-            together, or the team cannot share the minibatch.
+        ConfigError: if the yardstick cannot play the game, the device asked for does not work,
+            backend and precision do not go together, or the team cannot share the minibatch.
     """
     from alphago.games import make_game
     from alphago.network.evaluator import choose_plan
     from eval.suites import load_suite
+    from eval.yardstick import check_yardstick
 
     device = choose_plan(run_config.evaluator).device
     if team is not None:
         team.check(batch_size=run_config.train.batch_size, device=device)
+    game = make_game(run_config.game.text)
+    check_yardstick(run_config.yardstick, game)
     file = run_config.suite.file
     if file is None:
         return run_config
-    load_suite(make_game(run_config.game.text), file)
+    load_suite(game, file)
     if not Path(file).is_file():
         return run_config  # the name of a suite that comes with the project
     suite = dataclasses.replace(run_config.suite, file=str(Path(file).absolute()))

@@ -12,6 +12,7 @@ from alphago.network.network import NetworkConfig
 from alphago.search import SearchConfig
 from alphago.types import MAX_SIMULATIONS
 from eval.gating import GateConfig
+from eval.yardstick import YardstickConfig
 from selfplay.actors import ActorSetup
 from selfplay.config import SelfPlayConfig
 from train.replay_buffer import ReplayConfig
@@ -79,8 +80,10 @@ class SuiteConfig:
     Attributes:
         file: a JSON file of positions, the name of a suite that comes with the project, or null for
             none.
-        every_minutes: minutes between two runs of the suite; it runs at the end of an iteration.
-        num_simulations: simulations per position of the search score.
+        every_minutes: minutes between two measurements, by suite and yardstick, at the end of an
+            iteration.
+        num_simulations: simulations per position of the search score, and per move against the
+            yardstick.
     """
 
     file: str | None
@@ -111,6 +114,7 @@ class RunConfig:
         train: optimiser and losses.
         gate: when a candidate becomes the best network.
         suite: positions that measure strength while training.
+        yardstick: games against a fixed player, which do the same.
         loop: `synchronous` (all cores play, then all learn) or `asynchronous` (actors never wait
             for the trainer).
         games_per_iteration: finished games between two gates; a checkpoint is written after each
@@ -137,6 +141,7 @@ class RunConfig:
     train: TrainerConfig
     gate: GateConfig
     suite: SuiteConfig
+    yardstick: YardstickConfig
     loop: str
     games_per_iteration: int
     minutes: float | None

@@ -16,7 +16,11 @@ from rich.text import Text
 
 PLAIN_SECONDS = 10.0  # seconds between two plain lines of one phase
 STARTING = "starting the actors; the first start compiles the kernels"  # until there are numbers
-MESSAGES = ("gate", "suite")  # numbers that a message has told when they came; no plain line again
+MESSAGES = (
+    "gate",
+    "suite",
+    "yardstick",
+)  # numbers that a message has told when they came; no plain line again
 REFRESHES_PER_SECOND = 2.0  # of the live panel: slow enough not to cost the actors their core
 
 
@@ -38,6 +42,7 @@ class ProgressNumbers(TypedDict, total=False):
         learning_rate: of the newest step.
         gate: the newest gate's result in words, such as `62.5 % (...), promoted`.
         suite: the newest scores on the position suite in words.
+        yardstick: the newest score against the yardstick in words.
         minutes: minutes since the run began, earlier sittings included.
         fraction: share of the run that is done by its nearest limit, None without a limit.
     """
@@ -56,6 +61,7 @@ class ProgressNumbers(TypedDict, total=False):
     learning_rate: float
     gate: str
     suite: str
+    yardstick: str
     minutes: float
     fraction: float | None
 
@@ -133,6 +139,7 @@ def describe(numbers: ProgressNumbers, *, elapsed: float = 0.0) -> list[tuple[st
         ("learning rate", _small(numbers.get("learning_rate"))),
         ("gate", numbers.get("gate", "")),
         ("suite", numbers.get("suite", "")),
+        ("yardstick", numbers.get("yardstick", "")),
         ("time", _time(numbers, elapsed=elapsed)),
     ]
     return [(name, text) for name, text in rows if text]

@@ -115,6 +115,18 @@ class Reporter:
         self._metrics.baseline(self._suite_values(result))
         self._show_suite(result, when="before learning")
 
+    def yardstick(self, match: MatchResult) -> None:
+        """Shows the score of the best network against the yardstick."""
+        minutes = self._session.clock.seconds() / 60
+        self._results |= {"yardstick/score": match.score, "yardstick/minutes": minutes}
+        num_simulations = self._session.config.suite.num_simulations
+        text = (
+            f"{100 * match.score:.0f} % of {len(match.games)} games against {match.second}"
+            f" ({num_simulations} simulations a move)"
+        )
+        self._progress.update(yardstick=text)
+        self.message(f"yardstick after {minutes:.1f} minutes: {text}")
+
     def iteration(self) -> None:
         """Writes the numbers of the iteration, a sample game and a picture; of Go, SGF files."""
         session = self._session

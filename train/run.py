@@ -13,7 +13,7 @@ from eval.matches import MatchResult, merge_matches
 from eval.openings import paired_openings
 from eval.suites import SuiteResult, merge_suite_results, split_suite
 from selfplay.play import PlayReport
-from train.actor_tasks import gate_games, suite_scores
+from train.actor_tasks import gate_games, suite_scores, yardstick_games
 from train.config import RunConfig
 from train.distributed import Team
 from train.progress import Progress
@@ -159,11 +159,9 @@ def play_gate(session: Session, candidate: Weights) -> MatchResult | None:
     """Plays the games of the gate, spread over the actors; returns None after Ctrl-C."""
     gate, seed = session.config.gate, session.seed_of_iteration()
     positions = session.recent_positions()
-    num_actors = session.pool.num_actors
-    openings = paired_openings(
-        session.game, num_pairs=gate.num_games // 2, num_plies=gate.opening_plies, seed=seed
+    shares = deal_openings(
+        session, num_games=gate.num_games, num_plies=gate.opening_plies, seed=seed
     )
-    shares = [openings[part::num_actors] for part in range(min(num_actors, len(openings)))]
     parts = session.pool.map(
         gate_games,
         [
@@ -176,20 +174,34 @@ def play_gate(session: Session, candidate: Weights) -> MatchResult | None:
 
 
 def measure(session: Session, reporter: Reporter) -> None:
-    """Runs the position suite when it is time, and writes the numbers of the iteration."""
-    if session.is_suite_due():
+    """Measures the best network when it is time, and writes the numbers of the iteration."""
+    if session.is_measurement_due():
+        measure_strength(session, reporter)
+    reporter.iteration()
+
+
+def measure_strength(session: Session, reporter: Reporter) -> None:
+    """Runs the position suite, and plays against the yardstick; as far as there are any."""
+    if session.suite is not None:
         reporter.phase("suite")
         result = run_suite_on_actors(session)
         if result is not None:
             session.note_suite_score(result.choice.share)
             reporter.suite(result)
-    reporter.iteration()
+    if session.config.yardstick.player is not None:
+        reporter.phase("yardstick")
+        match = play_yardstick(session)
+        if match is not None:
+            reporter.yardstick(match)
+    if not session.is_interrupted():
+        session.note_measured()
 
 
 def measure_untrained(session: Session, reporter: Reporter) -> None:
-    """Runs the position suite before a new run learns anything: where its curve begins.
+    """Measures the network of a new run before it learns anything: where its curves begin.
 
-    A target does not count here: it is meant for what is learnt.
+    A target does not count here: it is meant for what is learnt. Against a yardstick an untrained
+    network loses every game, which need not be played.
     """
     if session.suite is None or session.counters.iteration or session.stop_reason() is not None:
         return
@@ -212,3 +224,40 @@ def run_suite_on_actors(session: Session) -> SuiteResult | None:
         give_up=session.is_interrupted,
     )
     return None if results is None else merge_suite_results(results)
+
+
+def play_yardstick(session: Session) -> MatchResult | None:
+    """Plays the best network against the yardstick, spread over the actors; None after Ctrl-C."""
+    config, seed = session.config.yardstick, session.seed_of_iteration()
+    openings = deal_openings(
+        session, num_games=config.num_games, num_plies=config.opening_plies, seed=seed
+    )
+    num_simulations = session.config.suite.num_simulations
+    parts = session.pool.map(
+        yardstick_games,
+        [
+            (
+                session.setup,
+                config.player,
+                session.best,
+                session.positions,
+                share,
+                num_simulations,
+                seed,
+            )
+            for share in openings
+        ],
+        give_up=session.is_interrupted,
+    )
+    return None if parts is None else merge_matches(parts)
+
+
+def deal_openings(
+    session: Session, *, num_games: int, num_plies: int, seed: int
+) -> list[list[list[int]]]:
+    """Draws the openings of a match, two games each, and deals them out to the actors."""
+    openings = paired_openings(
+        session.game, num_pairs=num_games // 2, num_plies=num_plies, seed=seed
+    )
+    num_shares = min(session.pool.num_actors, len(openings))
+    return [openings[part::num_shares] for part in range(num_shares)]

@@ -25,7 +25,7 @@ class Counters:
         best_step: optimiser steps of the best network.
         judged_step: optimiser steps of the last candidate whose gate has ended.
         seconds: wall time.
-        last_suite_seconds: wall time at which the suite was last run.
+        last_suite_seconds: wall time at which suite and yardstick last measured strength.
     """
 
     iteration: int = 0

@@ -200,16 +200,19 @@ class Session:
         self.positions = self.recent_positions()
         self.pool.publish(self.counters.version, candidate, self.positions)
 
-    def is_suite_due(self) -> bool:
-        """Tells whether the position suite is to be run now; at the end of a run it always is."""
-        if self.suite is None or self.stop_rule.interrupted:
+    def is_measurement_due(self) -> bool:
+        """Tells whether strength is to be measured now; at the end of a run it always is."""
+        if self.stop_rule.interrupted:
             return False
         waited = self.clock.seconds() - self.counters.last_suite_seconds
         return waited >= 60 * self.config.suite.every_minutes or self.stop_reason() is not None
 
-    def note_suite_score(self, share: float) -> None:
-        """Remembers when the suite was run, and ends the run if the target is reached."""
+    def note_measured(self) -> None:
+        """Remembers when strength was measured."""
         self.counters.last_suite_seconds = self.clock.seconds()
+
+    def note_suite_score(self, share: float) -> None:
+        """Ends the run if the target is reached."""
         target = self.config.target
         self.stop_rule.target_reached = target is not None and share >= target
 

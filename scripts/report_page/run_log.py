@@ -14,7 +14,11 @@ Numbers: TypeAlias = dict[str, float | None]  # of a line by key; None where it 
 
 _COUNTERS = {"minutes": "time/minutes", "steps": "step", "games": "selfplay/games"}
 _NO_TAGS = {"time", "step"}
-_RESULTS = ("gate/", "suite/")  # tags of what an iteration may have done beside play and learning
+_RESULTS = (
+    "gate/",
+    "suite/",
+    "yardstick/",
+)  # tags of what an iteration may have done beside play and learning
 _SPEED = "selfplay/positions_per_s"
 _RATES = (  # of self-play, which are 0 and say nothing where nothing was played
     _SPEED,

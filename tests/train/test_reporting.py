@@ -65,7 +65,11 @@ def test_a_run_writes_every_documented_tag_and_no_other(
     file = tmp_path / "suite.json"
     positions = [{"moves": "0 3 1 4", "best": ["2"]}]
     file.write_text(json.dumps({"positions": positions}), encoding="utf-8")
-    changes = {"suite.file": str(file), "suite.every_minutes": 1e-9}
+    changes = {
+        "suite.file": str(file),
+        "suite.every_minutes": 1e-9,
+        "yardstick.player": "random",
+    }
     progress = FakeProgress()
     train_in(tmp_path / "run", tiny_config(changes, games=24), progress=progress)
     rows = re.findall(r"^\| `([a-z]+/[a-z0-9_]+)` \|", README.read_text(encoding="utf-8"), re.M)

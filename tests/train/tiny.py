@@ -13,6 +13,7 @@ from alphago.network.evaluator import EvaluatorConfig
 from alphago.network.network import NetworkConfig
 from alphago.search import SearchConfig
 from eval.gating import GateConfig
+from eval.yardstick import YardstickConfig
 from selfplay.actors import ActorSetup
 from selfplay.config import SelfPlayConfig
 from selfplay.records import GameRecord, RecordStore, read_records
@@ -132,6 +133,7 @@ def tiny_config(changes: Mapping[str, object] | None = None, /, **top: object) -
             mode="gate", num_games=4, num_simulations=2, threshold_percent=55, opening_plies=2
         ),
         "suite": SuiteConfig(file=None, every_minutes=1000.0, num_simulations=2),
+        "yardstick": YardstickConfig(player=None, num_games=2, opening_plies=1),
         "loop": "synchronous",
         "games_per_iteration": 6,
         "minutes": None,
@@ -210,7 +212,7 @@ def log_lines(folder: Path, kind: str | None = None) -> list[dict[str, Any]]:
 
 
 # What two equal runs may differ in: the clock, and memory.
-CLOCK_TAGS = ("time", "evaluation_share", "memory/", "suite/minutes", "_per_s")
+CLOCK_TAGS = ("time", "evaluation_share", "memory/", "suite/minutes", "yardstick/minutes", "_per_s")
 
 
 def timeless(event: Mapping[str, Any]) -> dict[str, Any]:

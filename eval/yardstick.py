@@ -1,0 +1,51 @@
+"""The yardstick: a player that never changes, against which a run is measured while it learns.
+
+The gate says that networks get better, not how good they are. A score against a fixed player starts
+at nothing and rises before one's eyes, which positions of a small suite do not.
+"""
+
+from dataclasses import dataclass
+
+from alphago.errors import ConfigError, PlayerError, check_config, check_count
+from alphago.games.game import Game
+from alphago.players.text import is_engine, make_player, split_text
+
+
+@dataclass(kw_only=True)
+class YardstickConfig:
+    """Games against a fixed player, played when the suite is due and with its simulations.
+
+    Attributes:
+        player: a player's text, such as uct:playouts=300, or null for none.
+        num_games: games of one measurement, even: two per opening.
+        opening_plies: random moves before the players take over.
+    """
+
+    player: str | None
+    num_games: int
+    opening_plies: int
+
+    def __post_init__(self) -> None:
+        """Checks the values."""
+        num_games = self.num_games
+        is_even = isinstance(num_games, int) and num_games >= 2 and num_games % 2 == 0
+        check_config("yardstick.num_games", num_games, is_even, "an even integer of at least 2")
+        check_count("yardstick.opening_plies", self.opening_plies, at_least=0)
+
+
+def check_yardstick(config: YardstickConfig, game: Game) -> None:
+    """Checks that the player can play the game by itself.
+
+    Raises:
+        ConfigError: if it cannot.
+    """
+    text = config.player
+    if text is None:
+        return
+    allowed = "a player that needs neither a person nor another program, or null"
+    is_alone = not is_engine(text) and split_text(text)[0] != "human"
+    check_config("yardstick.player", text, is_alone, allowed)
+    try:
+        make_player(text, game=game)
+    except PlayerError as error:
+        raise ConfigError("yardstick.player", text, f"{allowed} ({error})") from error
