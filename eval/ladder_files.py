@@ -17,15 +17,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 import configs
 from alphago.errors import AlphagoError, PlayerError
-from alphago.files import reason
 from alphago.games.game import GameSpec, game_text
 from alphago.players.engine_process import find_program
 from alphago.players.text import ENGINE_PREFIX, is_engine
 from eval.elo import MAX_ELO
+from eval.yaml_files import read_yaml
 
 LADDERS = Path(configs.__file__).resolve().parent / "ladders"
 DEFAULT_LADDER = "default"
@@ -38,18 +36,6 @@ _KEYS = {"game", "opening_plies", "anchors"}
 
 class LadderError(AlphagoError):
     """A ladder's file cannot be read, or is none."""
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads YAML without anchors that are there twice, of which the last would count."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Makes a mapping of a node."""
-        keys = [key.value for key, _ in node.value]
-        for place, key in enumerate(keys):
-            if key in keys[:place]:
-                raise yaml.constructor.ConstructorError(problem=f"{key} is there twice")
-        return super().construct_mapping(node, deep)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,12 +78,7 @@ def load_ladder(path: Path) -> Ladder:
     Raises:
         LadderError: naming what is wrong with it.
     """
-    try:
-        data = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except OSError as error:
-        raise LadderError(f"{path}: cannot be read ({reason(error)})") from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise LadderError(f"{path}: no YAML ({error})") from error
+    data = read_yaml(path, error=LadderError)
     if not isinstance(data, dict) or not {"opening_plies", "anchors"} <= set(data) <= _KEYS:
         raise LadderError(f"{path}: no ladder, allowed: opening_plies, anchors and, maybe, game")
     return read_ladder(data, where=str(path))

@@ -25,6 +25,7 @@ COMMANDS = {
     "play": "play against a network or another player in the terminal",
     "match": "let two players play a match",
     "rate": "rate the checkpoints of a run against players that do not change",
+    "ablate": "measure what single switches of a run are worth",
     "analyze": "show what a player thinks of a position",
     "gtp": "answer the Go Text Protocol, for graphical boards and servers",
     "export": "write a network as a file for other programs",

@@ -109,7 +109,7 @@ def workers(num_workers: int, *, here: "MatchWorker | None" = None) -> Iterator[
     if num_workers == 1:
         with (
             contextlib.closing(here or MatchWorker(num_processes=usable_cpus())) as worker,
-            _interrupted_by_signals(),
+            interrupted_by_signals(),
         ):
             yield InlineWorkers(worker)
         return
@@ -118,12 +118,12 @@ def workers(num_workers: int, *, here: "MatchWorker | None" = None) -> Iterator[
     num_gpus = _num_gpus()
     with ray_session(num_actors=num_workers, num_gpus=num_gpus):
         pool = RayWorkers(num_workers, num_gpus=num_gpus)
-        with contextlib.closing(pool), _interrupted_by_signals():
+        with contextlib.closing(pool), interrupted_by_signals():
             yield pool
 
 
 @contextlib.contextmanager
-def _interrupted_by_signals() -> Iterator[None]:
+def interrupted_by_signals() -> Iterator[None]:
     """Lets a request to terminate and a lost terminal count as Ctrl-C, so that results are told.
 
     What `nohup` ignores stays ignored. Ray, which must run by now, would print its stack and exit.

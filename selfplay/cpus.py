@@ -1,8 +1,9 @@
 """How many CPUs this process may use, which in a container is fewer than the host has."""
 
+import contextlib
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _OWN_GROUPS = Path("/proc/self/cgroup")  # lines of hierarchy:controllers:path
@@ -34,6 +35,27 @@ def keep_thread_on(cpu: int | None) -> None:
     """Binds the calling thread to a CPU, unless it is None. The process's others stay free."""
     if cpu is not None:
         os.sched_setaffinity(0, {cpu})
+
+
+def shares_of_cpus(num_shares: int) -> list[list[int] | None]:
+    """Divides the allowed CPUs among several processes; where there are too few, some share one.
+
+    Returns:
+        The CPUs of each, to be kept on them; None off Linux.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        return [None] * num_shares
+    allowed = sorted(os.sched_getaffinity(0))
+    return [
+        allowed[place::num_shares] or [allowed[place % len(allowed)]] for place in range(num_shares)
+    ]
+
+
+def keep_process_on(process_id: int, cpus: Sequence[int] | None) -> None:
+    """Binds a process that has just started to some CPUs, unless they are None."""
+    if cpus is not None:
+        with contextlib.suppress(ProcessLookupError):  # it has ended already
+            os.sched_setaffinity(process_id, cpus)
 
 
 def _control_groups() -> Iterator[Path]:

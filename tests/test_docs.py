@@ -185,6 +185,9 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     )
     for work in ("rate_run", "measure_anchors"):
         monkeypatch.setattr(f"scripts.rate.{work}", lambda *what, **how: done.append("rate"))
+    monkeypatch.setattr(
+        "scripts.ablate.run_ablation", lambda file, folder, **how: done.append("ablate")
+    )
     monkeypatch.setattr("scripts.bench.describe", lambda results: "")
     monkeypatch.setattr(
         "scripts.gtp.serve_player",
@@ -217,7 +220,7 @@ def test_command_line_is_understood(
         assert main(words) == 0, capsys.readouterr().err
     except Stopped:
         assert idle == ["players"]
-    if words[0] in ("train", "resume", "bench", "report") and "--cfg" not in words:
+    if words[0] in ("ablate", "train", "resume", "bench", "report") and "--cfg" not in words:
         assert set(idle) == {words[0]}
 
 

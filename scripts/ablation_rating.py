@@ -1,0 +1,150 @@
+"""Rates the final networks of an ablation together: each meets the base and the anchors."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from alphago.games import make_game
+from alphago.players.text import pin_network
+from eval.elo import EloDifference, Rating
+from eval.ladder_files import Ladder, find_ladder
+from eval.rating_summary import LadderSummary
+from scripts.ablation_file import BASE, Ablation, AblationError
+from scripts.rating_setup import begin, choose_settings, ladder_rounds, open_store
+
+_RATINGS_FOLDER = "ratings"  # in the folder of an ablation
+
+
+class RunFacts(NamedTuple):
+    """What a run has done."""
+
+    games: int  # finished games
+    steps: int  # optimiser steps
+    positions: int  # to learn from
+    minutes: float  # wall time
+
+
+class RatedRun(NamedTuple):
+    """A run of the ablation with its rating."""
+
+    name: str
+    overrides: list[str]  # that it has for itself
+    facts: RunFacts
+    rating: Rating
+    difference: EloDifference  # to the base
+
+
+class RatedAblation(NamedTuple):
+    """What came of an ablation."""
+
+    runs: list[RatedRun]  # strongest first
+    summary: LadderSummary
+    left_out: list[str]  # anchors whose programs are not installed
+
+
+def refuse_replaced(folder: Path, untrained: Sequence[str]) -> None:
+    """Checks that nobody who is yet to be trained has been rated before.
+
+    Raises:
+        AblationError: if somebody has: another network of the same name.
+    """
+    ratings = folder / _RATINGS_FOLDER
+    if not ratings.exists():
+        return
+    with open_store(ratings) as store:
+        played = {player for part in store.parts for player in part[:2]}
+    for name in untrained:
+        if name in played:
+            raise AblationError(
+                f"{ratings}: has results of an earlier {name}, whose run is gone; remove the folder"
+            )
+
+
+def rate_runs(
+    ablation: Ablation, folder: Path, runs: Mapping[str, Path], *, num_workers: int
+) -> RatedAblation:
+    """Plays the matches that are missing, and rates everybody by all results.
+
+    Args:
+        ablation: what it is rated with.
+        folder: of the ablation.
+        runs: the folders of the trained runs, by name, the base among them.
+        num_workers: matches that are played at a time.
+
+    Raises:
+        AlphagoError: if an anchor cannot be made, or the results there were played with something
+            else.
+        KeyboardInterrupt: on Ctrl-C; finished parts of matches are kept.
+    """
+    found = pin_network(str(runs[BASE]))
+    assert found is not None, "a run has a network"
+    game = found[1].info.game
+    ladder = _ladder(ablation, game)
+    words = {"games": str(ablation.games), "simulations": str(ablation.simulations)}
+    with open_store(folder / _RATINGS_FOLDER) as store:
+        settings = choose_settings(
+            words, store, ladder, game=game, simulations=ablation.simulations
+        )
+        anchors, left_out = begin(store, settings, ladder)
+        texts = {anchor: anchor for anchor in anchors}
+        for name, run in runs.items():
+            texts[name] = _player(run, simulations=ablation.simulations)
+        with ladder_rounds(store, settings, anchors, num_workers=num_workers) as rounds:
+            rounds.play(pairings(list(runs), anchors), texts=texts, facts={})
+            summary = rounds.summary()
+    ratings = {rating.player: rating for rating in summary.ratings.ratings}
+    rated = [
+        RatedRun(
+            name,
+            list(ablation.variants.get(name, ())),
+            _read_facts(run),
+            ratings[name],
+            summary.ratings.difference(name, BASE),
+        )
+        for name, run in runs.items()
+    ]
+    rated.sort(key=lambda run: run.rating.elo, reverse=True)
+    return RatedAblation(rated, summary, left_out)
+
+
+def pairings(names: Sequence[str], anchors: Sequence[str]) -> list[tuple[str, str]]:
+    """Returns who plays whom: everybody meets the base and every anchor.
+
+    Strong anchors think for long: first, so that no worker is left with one at the end.
+    """
+    against_anchors = [(name, anchor) for anchor in reversed(anchors) for name in names]
+    return against_anchors + [(name, BASE) for name in names if name != BASE]
+
+
+def _ladder(ablation: Ablation, game: str) -> Ladder:
+    """Returns the anchors, weakest first, with the ratings they have in the game's ladder."""
+    known = find_ladder(make_game(game).spec)
+    order = {anchor: place for place, anchor in enumerate(known.anchors)}
+    anchors = sorted(ablation.anchors, key=lambda anchor: order.get(anchor, len(order)))
+    return Ladder(
+        game=known.game,
+        opening_plies=known.opening_plies,
+        anchors={anchor: known.anchors.get(anchor) for anchor in anchors},
+    )
+
+
+def _player(run: Path, *, simulations: int) -> str:
+    """Returns the text of the player of a run's best network."""
+    pinned = pin_network(f"{run}:simulations={simulations}")
+    assert pinned is not None, "a run has a network"
+    return pinned[0]
+
+
+def _read_facts(run: Path) -> RunFacts:
+    """Reads what a run has done from its newest checkpoint."""
+    from train.checkpoint import checkpoint_folders, read_state
+    from train.run_state import from_json
+
+    step, folder = list(checkpoint_folders(run).items())[-1]
+    state = from_json(read_state(folder))
+    return RunFacts(
+        games=state.num_games,
+        steps=step,
+        positions=state.buffer["positions_seen"],
+        minutes=state.counters.seconds / 60,
+    )
