@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from alphago.errors import check_config, check_count
 from alphago.games.game import Game
 from alphago.players.network_player import NetworkPlayer
-from alphago.search.search import SearchConfig
+from alphago.search.config import SearchConfig
 from alphago.types import MAX_SIMULATIONS, Evaluator
 from eval.matches import MatchResult, play_match
 

@@ -10,7 +10,7 @@ from alphago.games import make_game
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
 from alphago.network.network import NetworkConfig
 from alphago.network.precision import Inference
-from alphago.search import SearchConfig
+from alphago.search import GumbelConfig, SearchConfig
 from alphago.types import UInt8Array, Weights
 from selfplay.config import SelfPlayConfig
 from selfplay.cpus import numbered_cpu
@@ -29,7 +29,8 @@ class ActorSetup:
         game: the game as text, `NAME[:key=value,...]`.
         network: shape of the network.
         evaluator: device, precision and threads of its evaluations.
-        search: constants of the search.
+        search: constants of PUCT.
+        gumbel: constants of Gumbel's rule.
         selfplay: how games are played.
         seed: root of the run's random streams.
     """
@@ -38,6 +39,7 @@ class ActorSetup:
     network: NetworkConfig
     evaluator: EvaluatorConfig
     search: SearchConfig
+    gumbel: GumbelConfig
     selfplay: SelfPlayConfig
     seed: int
 
@@ -69,7 +71,13 @@ class SelfPlayActor:
         ]
         self._groups = [
             SelfPlay(
-                game, evaluator, setup.search, setup.selfplay, seed=setup.seed, actor=actor + number
+                game,
+                evaluator,
+                setup.search,
+                setup.gumbel,
+                setup.selfplay,
+                seed=setup.seed,
+                actor=actor + number,
             )
             for number, (game, evaluator) in enumerate(zip(games, self._evaluators, strict=True))
         ]

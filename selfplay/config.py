@@ -7,6 +7,7 @@ from alphago.errors import check_config, check_count
 from alphago.types import MAX_SIMULATIONS
 
 MODES = ("ray", "inline")
+SEARCHES = ("puct", "gumbel")
 
 
 @dataclass(kw_only=True)
@@ -16,6 +17,8 @@ class SelfPlayConfig:
     Attributes:
         mode: `ray` (actor processes) or `inline` (in this process, equal bit for bit for equal
             seeds).
+        search: how full searches explore: `puct` (noise at the root) or `gumbel` (see
+            `exploration.py`). Fast searches, gates and players always go by PUCT without noise.
         num_actors: actor processes, on several GPUs a multiple of their number; null for what suits
             the usable CPUs and GPUs (see `resources.py`), without a GPU one per CPU.
         groups_per_actor: groups of games in an actor, each with a thread of its own; null for one
@@ -45,6 +48,7 @@ class SelfPlayConfig:
     """
 
     mode: str
+    search: str
     num_actors: int | None
     groups_per_actor: int | None
     num_games: int
@@ -66,6 +70,8 @@ class SelfPlayConfig:
     def __post_init__(self) -> None:
         """Checks the values."""
         check_config("selfplay.mode", self.mode, self.mode in MODES, " or ".join(MODES))
+        is_known = self.search in SEARCHES
+        check_config("selfplay.search", self.search, is_known, " or ".join(SEARCHES))
         for name in ("num_actors", "groups_per_actor"):
             check_count(f"selfplay.{name}", getattr(self, name), at_least=1, or_null=True)
         for name in ("num_games", "random_opening_plies", "games_per_call", "max_in_flight"):

@@ -16,12 +16,13 @@ from alphago.errors import memory_for
 from alphago.games.game import Game
 from alphago.games.notation import replay
 from alphago.games.random_play import random_actions
-from alphago.search import BatchSearch, SearchConfig, choose_actions, dirichlet_noise, visit_probs
+from alphago.search import BatchSearch, GumbelConfig, SearchConfig, choose_actions, visit_probs
 from alphago.search.evaluation_cache import EvaluationCache
 from alphago.search.tree import state_bytes
-from alphago.types import Evaluator, FloatArray, SearchResult, States, UInt8Array, Weights
+from alphago.types import BoolArray, Evaluator, FloatArray, States, UInt8Array, Weights
 from selfplay.config import SelfPlayConfig
 from selfplay.evaluators import TrainableEvaluator
+from selfplay.exploration import make_exploration
 from selfplay.pass_guard import PassGuard
 from selfplay.records import GameRecord
 
@@ -70,6 +71,19 @@ class GameInProgress:
     root_values: list[float] = field(default_factory=list)
 
 
+def note_move(
+    game: GameInProgress, action: int, policy_target: FloatArray, root_value: float
+) -> None:
+    """Notes a move and what its search found; the policy [A] is a target if it was a full one."""
+    target = None
+    if game.is_full_search:
+        actions = np.flatnonzero(policy_target)
+        target = (actions.tolist(), policy_target[actions].tolist())
+    game.actions.append(action)
+    game.targets.append(target)
+    game.root_values.append(root_value)
+
+
 def without_finished(snapshot: dict[str, Any], records: Iterable[GameRecord]) -> dict[str, Any]:
     """Returns a snapshot without the games that its actor finished after it was taken.
 
@@ -95,6 +109,7 @@ class SelfPlay:
         game: Game,
         evaluator: TrainableEvaluator,
         search_config: SearchConfig,
+        gumbel_config: GumbelConfig,
         config: SelfPlayConfig,
         *,
         seed: int,
@@ -105,7 +120,8 @@ class SelfPlay:
         Args:
             game: the rules.
             evaluator: the network, with weights to be given.
-            search_config: the constants of the search.
+            search_config: the constants of PUCT.
+            gumbel_config: the constants of Gumbel's rule.
             config: how games are played.
             seed: root of the run's random streams.
             actor: number of this actor; (seed, actor, game index) names the stream of each game.
@@ -117,7 +133,7 @@ class SelfPlay:
         self._network = evaluator
         with memory_for("selfplay.cache_size", config.cache_size):
             self._cache = EvaluationCache(game, evaluator, num_entries=config.cache_size)
-        self._search_config = search_config
+        self._exploration = make_exploration(config, search_config, gumbel_config)
         self._config = config
         self._seed = seed
         self._actor = actor
@@ -174,6 +190,7 @@ class SelfPlay:
         records: list[GameRecord] = []
         while not is_enough(len(records)):
             self._search.run_simulation()
+            self._explore()
             rows = self._search.finished_rows()
             if rows.size:
                 records += self._make_moves(rows)
@@ -267,26 +284,39 @@ class SelfPlay:
         return states
 
     def _start_searches(self, rows: npt.NDArray[np.int64]) -> None:
-        """Starts the next search of each row: a full one with noise, or a fast one (KataGo 3.1)."""
-        states = self._states_of(rows)
-        legal = self._game.legal_actions(states)
-        noise = np.zeros(legal.shape, np.float32)
+        """Starts the next search of each row, a full or a fast one (KataGo 3.1)."""
         budgets = np.full(len(rows), self._config.fast_num_simulations)
         for k, row in enumerate(rows):
             game = self._games[row]
             game.is_full_search = bool(game.rng.random() < self._config.full_search_probability)
             if game.is_full_search:
-                concentration = self._search_config.noise_concentration
-                noise[k] = dirichlet_noise(legal[k], concentration=concentration, rng=game.rng)
                 budgets[k] = self._config.num_simulations
-        self._search.start(rows, states, budgets, root_noise=noise)
+        self._search.start(rows, self._states_of(rows), budgets)
+
+    def _explore(self) -> None:
+        """Lets full searches explore whose roots the last simulation has evaluated."""
+        rows = self._search.evaluated_roots()
+        rows = rows[self._are_full(rows)]
+        if rows.size:
+            rngs = [self._games[row].rng for row in rows]
+            self._exploration.explore(self._search, rows, rngs)
+
+    def _are_full(self, rows: npt.NDArray[np.int64]) -> BoolArray:
+        """Returns which rows [K] have a full search."""
+        return np.array([self._games[row].is_full_search for row in rows], np.bool_)
 
     def _make_moves(self, rows: npt.NDArray[np.int64]) -> list[GameRecord]:
         """Plays a move in each row whose search has ended; returns the games that it ended."""
         result = self._search.result(rows)
         self._num_simulations += int(result.visit_counts.sum())
         self._num_positions += len(rows)
-        actions = [self._choose_move(self._games[row], result, k) for k, row in enumerate(rows)]
+        found = self._exploration.conclude(self._search, rows, result, self._are_full(rows))
+        actions = []
+        for k, row in enumerate(rows):
+            game = self._games[row]
+            action = self._draw_move(game, found.move_counts[k])
+            note_move(game, action, found.policy_targets[k], float(result.root_values[k]))
+            actions.append(action)
         self._game.play(self._states, np.array(actions), rows)
         is_over = self._game.is_over(self._states_of(rows))
         records = self._end_games(rows[is_over]) if is_over.any() else []
@@ -304,21 +334,13 @@ class SelfPlay:
             self._games[row] = self._begin_game(row)
         return records
 
-    def _choose_move(self, game: GameInProgress, result: SearchResult, k: int) -> int:
-        """Chooses the move of one game from row `k` of a result and notes what the search found."""
+    def _draw_move(self, game: GameInProgress, counts: npt.NDArray[np.int32]) -> int:
+        """Draws the move of one game by visit counts [A]."""
         config = self._config
         is_early = len(game.actions) < config.temperature_moves
         temperature = config.temperature_early if is_early else config.temperature_late
-        probs = visit_probs(result.visit_counts[k : k + 1], temperature)
-        action = int(choose_actions(probs, game.rng)[0])
-        target = None
-        if game.is_full_search:
-            visited = np.flatnonzero(result.policy_target[k])
-            target = (visited.tolist(), result.policy_target[k, visited].tolist())
-        game.actions.append(action)
-        game.targets.append(target)
-        game.root_values.append(float(result.root_values[k]))
-        return action
+        probs = visit_probs(counts[np.newaxis], temperature)
+        return int(choose_actions(probs, game.rng)[0])
 
     def _record(self, game: GameInProgress, returns: FloatArray, *, truncated: bool) -> GameRecord:
         """Returns the record of a game that ended with these returns [P]."""

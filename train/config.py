@@ -9,7 +9,7 @@ from alphago.games import make_game
 from alphago.network.evaluator import EvaluatorConfig
 from alphago.network.heads import check_actions_are_cells
 from alphago.network.network import NetworkConfig
-from alphago.search import SearchConfig
+from alphago.search import GumbelConfig, SearchConfig
 from alphago.types import MAX_SIMULATIONS
 from eval.gating import GateConfig
 from eval.yardstick import YardstickConfig
@@ -108,6 +108,7 @@ class RunConfig:
         game: the game.
         network: the shape of the residual network.
         search: the constants of PUCT and root noise.
+        gumbel: the constants of Gumbel's rule, where `selfplay.search` names it.
         selfplay: how games are played and by how many actors.
         evaluator: device and precision of the networks that play; the trainer uses the same device.
         replay: the window of positions that are learnt from.
@@ -135,6 +136,7 @@ class RunConfig:
     game: GameConfig
     network: NetworkConfig
     search: SearchConfig
+    gumbel: GumbelConfig
     selfplay: SelfPlayConfig
     evaluator: EvaluatorConfig
     replay: ReplayConfig
@@ -184,6 +186,7 @@ def actor_setup(config: RunConfig) -> ActorSetup:
         network=config.network,
         evaluator=config.evaluator,
         search=config.search,
+        gumbel=config.gumbel,
         selfplay=config.selfplay,
         seed=config.seed,
     )

@@ -23,7 +23,7 @@ from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
 from alphago.network.network import NetworkConfig
 from alphago.network.weights import NetworkInfo, load_player_network
 from alphago.players.network_player import NetworkPlayer, as_seen
-from alphago.search.search import SearchConfig
+from alphago.search.config import SearchConfig
 from alphago.types import UInt8Array, Weights
 
 # What a config.yaml written before these options existed does not say of its evaluator.

@@ -10,7 +10,8 @@ from alphago.games.go.game import Go
 from alphago.players.advice import advice_of, most_visited
 from alphago.players.budget import limit_visits, rows_at_once, search_in_parts, stop_after
 from alphago.players.player import MoveAdvice, SeededPlayer, legal_actions_to_choose
-from alphago.search.search import SearchConfig, run_search
+from alphago.search.config import SearchConfig
+from alphago.search.search import run_search
 from alphago.search.search_until import run_search_until
 from alphago.search.tree import node_bytes
 from alphago.types import Evaluator, SearchResult, States

@@ -12,7 +12,8 @@ import numpy as np
 from alphago.games.go.game import Go
 from alphago.protocols.gtp_analysis import MoveInfo, Report, Restriction
 from alphago.protocols.gtp_board import Move
-from alphago.search.search import BatchSearch, SearchConfig
+from alphago.search.config import SearchConfig
+from alphago.search.search import BatchSearch
 from alphago.search.tree import NO_PARENT, NO_PRIOR, ROOT, UNVISITED, node_bytes
 from alphago.types import BoolArray, Evaluator, States
 

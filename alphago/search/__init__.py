@@ -1,13 +1,18 @@
-"""Batched PUCT search over array trees. `run_search` is the entry; read `search.py` first."""
+"""Batched tree search over array trees. `run_search` is the entry; read `search.py` first."""
 
 from alphago.search.action_choice import choose_actions, visit_probs
-from alphago.search.search import BatchSearch, SearchConfig, dirichlet_noise, run_search
+from alphago.search.config import SearchConfig
+from alphago.search.gumbel import GumbelConfig
+from alphago.search.noise import dirichlet_noise, gumbel_numbers
+from alphago.search.search import BatchSearch, run_search
 
 __all__ = [
     "BatchSearch",
+    "GumbelConfig",
     "SearchConfig",
     "choose_actions",
     "dirichlet_noise",
+    "gumbel_numbers",
     "run_search",
     "visit_probs",
 ]

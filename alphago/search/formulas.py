@@ -63,3 +63,32 @@ def exp_of_negative(exponent: Real) -> float:
     for _ in range(12):
         power *= power
     return power
+
+
+@kernel
+def mixed_value(raw_value: float, num_visits: int, prior_sum: float, product_sum: float) -> float:
+    """v_mix, the value of a node's untried actions (Danihelka et al. 2022, appendix D).
+
+    (v + sum of N * sum of P q / sum of P) / (1 + sum of N), over the actions tried: a mean of the
+    network's own value of the node and of what was found below it.
+
+    Args:
+        raw_value: v, the network's value.
+        num_visits: sum of N.
+        prior_sum: sum of P, above 0 where there are visits.
+        product_sum: sum of P q.
+    """
+    if num_visits == 0:
+        return raw_value
+    return (raw_value + num_visits * product_sum / prior_sum) / (1 + num_visits)
+
+
+@kernel
+def value_slope(
+    value_range: float, most_visits: int, value_scale: float, visit_init: float
+) -> float:
+    """Slope of sigma: (visit_init + max N) * value_scale, for values stretched to 0 to 1.
+
+    Danihelka et al. 2022, equation 8; mctx stretches the values of each node by their own range.
+    """
+    return (visit_init + most_visits) * value_scale / max(value_range, 1e-8)

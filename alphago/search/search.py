@@ -1,22 +1,26 @@
-"""PUCT search over a batch of games: select, step, evaluate, expand and back up.
+"""The search over a batch of games: select, step, evaluate, expand and back up.
 
 Rows are independent. Each has its own game, tree and budget, and may be started again while the
 others go on, so that self-play keeps the network's batch full with searches of any length.
 `run_search` is the simple form for one position per row.
 """
 
-import math
 import time
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from alphago.errors import EvaluationError, FinishedGameError, check_config, check_count
+from alphago.errors import EvaluationError, FinishedGameError, check_count
 from alphago.games.game import Game, check_states
+from alphago.search.config import SearchConfig
+from alphago.search.descent_kernels import PuctConstants, select_leaves
 from alphago.search.formulas import exploration_table
+from alphago.search.gumbel import GumbelConfig, allocate_gumbel_rows, plan_halving
+from alphago.search.gumbel_kernels import GumbelResult, fill_gumbel_result
+from alphago.search.noise import dirichlet_noise
 from alphago.search.tree import (
     LEAF_CHILD,
+    LEAF_ROOT,
     ROOT,
     UNVISITED,
     Edges,
@@ -33,11 +37,10 @@ from alphago.search.tree_kernels import (
     fill_edges,
     fill_result,
     keep_subtree,
-    select_leaves,
+    mix_noise,
     store_leaves,
 )
 from alphago.types import (
-    BoolArray,
     Evaluation,
     Evaluator,
     FloatArray,
@@ -45,59 +48,6 @@ from alphago.types import (
     States,
     value_for,
 )
-
-
-@dataclass(kw_only=True)
-class SearchConfig:
-    """The constants of the search.
-
-    Attributes:
-        exploration_init: c of PUCT at few visits (AlphaZero: 1.25).
-        exploration_base: visits after which c starts to grow (AlphaZero: 19652).
-        fpu_reduction: how far below the node's value an untried action is assumed to be (KataGo:
-            0.2).
-        root_fpu_reduction: the same at the root (KataGo: 0 where the root has noise).
-        noise_concentration: sum of the Dirichlet parameters over the legal moves (AlphaGo Zero:
-            0.03 * 361 = 10.83).
-        noise_weight: share of noise in the priors of the root (AlphaGo Zero: 0.25).
-    """
-
-    exploration_init: float
-    exploration_base: float
-    fpu_reduction: float
-    root_fpu_reduction: float
-    noise_concentration: float
-    noise_weight: float
-
-    def __post_init__(self) -> None:
-        """Checks the values."""
-        for name in ("exploration_init", "fpu_reduction", "root_fpu_reduction"):
-            value = getattr(self, name)
-            check_config(f"search.{name}", value, 0 <= value < math.inf, "a number of at least 0")
-        for name in ("exploration_base", "noise_concentration"):
-            value = getattr(self, name)
-            check_config(f"search.{name}", value, 0 < value < math.inf, "a number above 0")
-        weight = self.noise_weight
-        check_config("search.noise_weight", weight, 0 <= weight <= 1, "a number from 0 to 1")
-
-
-def dirichlet_noise(
-    legal_actions: BoolArray, *, concentration: float, rng: np.random.Generator
-) -> FloatArray:
-    """Draws root noise for one position: Dirichlet, alpha = concentration / number of legal moves.
-
-    Args:
-        legal_actions: bool [A] with at least one legal action.
-        concentration: sum of the parameters.
-        rng: the stream of this game.
-
-    Returns:
-        float32 [A], sums to 1, 0 where illegal.
-    """
-    legal = np.flatnonzero(legal_actions)
-    noise = np.zeros(legal_actions.size, np.float32)
-    noise[legal] = rng.dirichlet(np.full(legal.size, concentration / legal.size))
-    return noise
 
 
 def run_search(
@@ -135,17 +85,16 @@ def run_search(
     search = BatchSearch(
         game, evaluator, config, num_rows=num_rows, max_simulations=num_simulations
     )
-    noise = None
-    if rng is not None:
-        legal = game.legal_actions(states)
-        noise = np.stack(
-            [
-                dirichlet_noise(row, concentration=config.noise_concentration, rng=rng)
-                for row in legal
-            ]
-        )
     rows = np.arange(num_rows)
-    search.start(rows, states, np.full(num_rows, num_simulations), root_noise=noise)
+    search.start(rows, states, np.full(num_rows, num_simulations))
+    if rng is not None and num_rows > 0:
+        search.run_simulation()  # the roots' own evaluation
+        concentration = config.noise_concentration
+        noise = [
+            dirichlet_noise(legal, concentration=concentration, rng=rng)
+            for legal in search.root_edges(rows).legal
+        ]
+        search.explore_roots(rows, np.stack(noise))
     while search.finished_rows().size < num_rows:
         search.run_simulation()
     return search.result(rows)
@@ -187,17 +136,18 @@ class BatchSearch:
         # Evaluations left, the root's own included; -1: the row was never started.
         self._remaining = np.full(num_rows, -1, np.int32)
         self._new_index = np.zeros(num_nodes, np.int32)  # scratch of `advance`
-        self._noise = np.zeros((num_rows, num_actions), np.float32)
-        self._noise_weights = np.zeros(num_rows, np.float32)
+        self._gumbel = allocate_gumbel_rows(num_rows, max_simulations, num_actions)
         self._no_values = np.zeros(num_rows, np.float32)  # exact ones, where no game is over
         self.num_batches = 0  # calls of the evaluator
         self.num_leaves = 0  # rows of these calls that a simulation asked for
         self.seconds_evaluating = 0.0  # wall time of these calls
-        self._exploration = exploration_table(
-            num_nodes, init=config.exploration_init, base=config.exploration_base
+        self._puct = PuctConstants(
+            exploration=exploration_table(
+                num_nodes, init=config.exploration_init, base=config.exploration_base
+            ),
+            fpu_reduction=np.float32(config.fpu_reduction),
+            root_fpu_reduction=np.float32(config.root_fpu_reduction),
         )
-        self._fpu_reduction = np.float32(config.fpu_reduction)
-        self._root_fpu_reduction = np.float32(config.root_fpu_reduction)
 
     @property
     def num_bytes(self) -> int:
@@ -210,17 +160,13 @@ class BatchSearch:
         rows: npt.NDArray[np.int64],
         states: States,
         num_simulations: npt.NDArray[np.int64],
-        *,
-        root_noise: FloatArray | None = None,
     ) -> None:
-        """Begins a new search in some rows; whatever they were searching is forgotten.
+        """Begins a new search by PUCT in some rows; whatever they were searching is forgotten.
 
         Args:
             rows: int [K], the rows.
             states: [K] their positions.
             num_simulations: int [K], their budgets.
-            root_noise: float32 [K, A] as `dirichlet_noise` draws it, or None; a row of zeros means
-                no noise.
 
         Raises:
             StateError: if the states are not those of the game.
@@ -236,12 +182,42 @@ class BatchSearch:
         )
         self._remaining[rows] = num_simulations + 1
         self.trees.num_nodes[rows] = 0
-        self._noise_weights[rows] = 0.0
-        if root_noise is not None:
-            self._noise[rows] = root_noise
-            self._noise_weights[rows] = np.where(
-                root_noise.any(axis=1), self.config.noise_weight, 0.0
-            )
+        self._gumbel.is_on[rows] = False
+
+    def evaluated_roots(self) -> npt.NDArray[np.int64]:
+        """Returns the rows whose root the last simulation evaluated, in ascending order.
+
+        Nothing was tried there yet: this is the time to explore them.
+        """
+        return np.flatnonzero(self._leaves.kinds == LEAF_ROOT)
+
+    def root_edges(self, rows: npt.NDArray[np.int64]) -> Edges:
+        """Returns what is known of the actions of some evaluated roots, [K, A] each."""
+        return self._edges(rows, np.full(len(rows), ROOT))
+
+    def explore_roots(self, rows: npt.NDArray[np.int64], noise: FloatArray) -> None:
+        """Mixes noise into the priors of some evaluated roots, of tried and untried actions alike.
+
+        Args:
+            rows: int [K], the rows.
+            noise: float32 [K, A], sums to 1 over the legal actions, see `dirichlet_noise`.
+        """
+        mix_noise(self.trees, rows, noise, np.float32(self.config.noise_weight))
+
+    def halve_roots(
+        self, rows: npt.NDArray[np.int64], numbers: FloatArray, config: GumbelConfig
+    ) -> None:
+        """Lets some rows, whose roots were just evaluated, go on by Gumbel's rule (`gumbel.py`).
+
+        Args:
+            rows: int [K], the rows.
+            numbers: float32 [K, A], see `gumbel_numbers`; zeros search without chance.
+            config: the constants of the rule.
+        """
+        assert (self.trees.num_nodes[rows] == 1).all(), "the schedule begins at a fresh root"
+        plan_halving(
+            self._gumbel, rows, self.root_edges(rows), numbers, self._remaining[rows], config
+        )
 
     def advance(self, row: int, action: int) -> bool:
         """Makes the position after an action the root of a row and keeps what was found below it.
@@ -259,6 +235,7 @@ class BatchSearch:
             return False
         keep_subtree(self.trees, self._states.nodes[row], row, child, self._new_index)
         self._remaining[row] = 0
+        self._gumbel.is_on[row] = False
         return True
 
     def resume(self, row: int, num_simulations: int) -> None:
@@ -268,6 +245,7 @@ class BatchSearch:
         """
         visits = self.root_visits(row)
         assert visits > 0, "a row that has no root yet is started"
+        assert not self._gumbel.is_on[row], "a halving ends with its budget"
         assert visits + num_simulations <= self._node_states.shape[1], "budget above capacity"
         self._remaining[row] = num_simulations
 
@@ -307,7 +285,7 @@ class BatchSearch:
     def result(self, rows: npt.NDArray[np.int64]) -> SearchResult:
         """Returns what the search found at the roots of some finished rows [K]."""
         assert not self._remaining[rows].any(), "a row that has not finished has no result"
-        edges = self._edges(rows, np.full(len(rows), ROOT))
+        edges = self.root_edges(rows)
         result = SearchResult(
             visit_counts=edges.visits,
             policy_target=np.empty_like(edges.priors),
@@ -316,6 +294,18 @@ class BatchSearch:
             priors=edges.priors,
         )
         fill_result(self.trees, rows, edges.value_sums, result)
+        return result
+
+    def gumbel_result(self, rows: npt.NDArray[np.int64]) -> GumbelResult:
+        """Returns the improved policies and the moves of some finished rows [K] of that rule."""
+        assert self._gumbel.is_on[rows].all(), "a row searched by PUCT has no improved policy"
+        assert not self._remaining[rows].any(), "a row that has not finished has no result"
+        num_actions = self.game.spec.num_actions
+        result = GumbelResult(
+            policy_targets=np.empty((len(rows), num_actions), np.float32),
+            actions=np.empty(len(rows), np.int64),
+        )
+        fill_gumbel_result(self.trees, rows, self._gumbel, result)
         return result
 
     def _edges(self, rows: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64]) -> Edges:
@@ -330,9 +320,8 @@ class BatchSearch:
         select_leaves(
             self.trees,
             self._states,
-            self._exploration,
-            self._fpu_reduction,
-            self._root_fpu_reduction,
+            self._puct,
+            self._gumbel,
             self._remaining,
             leaves,
         )
@@ -362,8 +351,6 @@ class BatchSearch:
             facts,
             prior_logits,
             values,
-            self._noise,
-            self._noise_weights,
             self._remaining,
         )
         if bad_row != NO_BAD_ROW:
@@ -382,7 +369,7 @@ class BatchSearch:
                     f"{type(self.evaluator).__name__}: got a {type(answer).__name__},"
                     " allowed: numpy arrays"
                 )
-        num_rows, num_actions = self._noise.shape
+        num_rows, num_actions = len(self._remaining), self.game.spec.num_actions
         got = (evaluation.prior_logits.shape, evaluation.value.shape)
         if got != ((num_rows, num_actions), (num_rows,)):
             raise EvaluationError(

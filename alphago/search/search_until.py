@@ -6,7 +6,8 @@ import numpy as np
 
 from alphago.errors import check_count
 from alphago.games.game import Game
-from alphago.search.search import BatchSearch, SearchConfig
+from alphago.search.config import SearchConfig
+from alphago.search.search import BatchSearch
 from alphago.types import Evaluator, SearchResult, States
 
 

@@ -1,4 +1,4 @@
-"""The compiled half of the search: descend to a leaf, expand it, back its value up. Knows no game.
+"""The compiled half of the search: expand a leaf, back its value up, gather results. Knows no game.
 
 Helpers speak of one tree or node, only the outermost kernels of a batch. All is changed in place.
 """
@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.kernels import kernel
-from alphago.search.formulas import exp_of_negative, first_play_value, puct_score
+from alphago.search.formulas import exp_of_negative
 from alphago.search.tree import (
     LEAF_CHILD,
     LEAF_NONE,
-    LEAF_ROOT,
     NO_PARENT,
     NO_PRIOR,
     NONE_UNTRIED,
@@ -55,48 +54,15 @@ def own_value_sum(nodes: Nodes, child: int, to_play: int) -> Any:
 
 
 @kernel
-def select_action(
-    nodes: Nodes,
-    node: int,
-    children: npt.NDArray[np.int32],
-    untried_priors: FloatArray,
-    exploration: Real,
-    fpu_reduction: Real,
-) -> tuple[int, int]:
-    """Returns the action with the highest PUCT score, and its child or UNVISITED.
+def find_best_untried(nodes: Nodes, node: int, untried_priors: FloatArray) -> int:
+    """Returns a node's untried action of the highest prior [A], or NONE_UNTRIED.
 
-    The lowest action wins ties. All untried actions have the same value, so that of them only the
-    one with the highest prior is looked at; it is kept until it is tried.
-
-    Args:
-        nodes: [N], the nodes of one tree.
-        node: one of them, not over.
-        children: int32 [A], its children.
-        untried_priors: float32 [A].
-        exploration: entry of the exploration table for the node's visits.
-        fpu_reduction: how far below the node's value an untried action is assumed to be.
+    All untried actions have the same value, so that of them only this one is looked at; it is kept
+    until it is tried.
     """
-    here = nodes[node]
-    if here["best_untried"] == NOT_LOOKED_UP:
-        here["best_untried"] = highest_prior(untried_priors)
-    best_action = here["best_untried"]
-    best_child = UNVISITED
-    best_score = np.float32(-np.inf)
-    if best_action != NONE_UNTRIED:
-        node_value = here["value_sum"] / np.float32(here["visits"])
-        value = first_play_value(node_value, here["tried_prior"], fpu_reduction)
-        best_score = puct_score(value, untried_priors[best_action], 0, exploration)
-    for place in range(here["num_children"]):
-        child = children[place]
-        visits = nodes[child]["visits"]
-        value = own_value_sum(nodes, child, here["to_play"]) / np.float32(visits)
-        score = puct_score(value, nodes[child]["prior"], visits, exploration)
-        is_first_of_equals = score == best_score and nodes[child]["action"] < best_action
-        if score > best_score or is_first_of_equals:
-            best_score = score
-            best_action = nodes[child]["action"]
-            best_child = child
-    return best_action, best_child
+    if nodes[node]["best_untried"] == NOT_LOOKED_UP:
+        nodes[node]["best_untried"] = highest_prior(untried_priors)
+    return int(nodes[node]["best_untried"])
 
 
 @kernel
@@ -115,51 +81,6 @@ def copy_bytes(source: UInt8Array, target: UInt8Array) -> None:
     """Copies one state, uint8 [G]."""
     for i in range(source.size):
         target[i] = source[i]
-
-
-@kernel
-def select_leaves(
-    trees: Tree,
-    states: StateRows,
-    exploration: FloatArray,
-    fpu_reduction: Real,
-    root_fpu_reduction: Real,
-    remaining: npt.NDArray[np.int32],
-    leaves: Leaves,
-) -> None:
-    """Finds the leaf of each row's next simulation; fills `leaves` and `states.leaves` in place.
-
-    A simulation that ends in a node already known to be finished needs no evaluation: its exact
-    value is backed up here and the row goes on to its next simulation, so that a row wastes its
-    slot of the batch only when its budget is spent. Where no child is to be made, the leaf state is
-    that of the root.
-    """
-    for b in range(remaining.size):
-        nodes = trees.nodes[b]
-        leaves.kinds[b] = LEAF_NONE
-        node = ROOT
-        if remaining[b] > 0 and trees.num_nodes[b] == 0:
-            leaves.kinds[b] = LEAF_ROOT
-        while remaining[b] > 0 and leaves.kinds[b] == LEAF_NONE:
-            action, child = select_action(
-                nodes,
-                node,
-                trees.children[b, node],
-                trees.untried_priors[b, node],
-                exploration[nodes[node]["visits"]],
-                root_fpu_reduction if node == ROOT else fpu_reduction,
-            )
-            if child == UNVISITED:
-                leaves.kinds[b] = LEAF_CHILD
-                leaves.actions[b] = action
-            elif nodes[child]["is_over"]:
-                back_up(nodes, child, nodes[child]["raw_value"])
-                remaining[b] -= 1
-                node = ROOT
-            else:
-                node = child
-        leaves.parents[b] = node
-        copy_bytes(states.nodes[b, node], states.leaves[b])
 
 
 @kernel
@@ -190,11 +111,24 @@ def set_priors(priors: FloatArray, logits: FloatArray, legal: BoolArray) -> bool
 
 
 @kernel
-def mix_noise(priors: FloatArray, noise: FloatArray, weight: float) -> None:
-    """Mixes noise [A] into the legal priors: (1 - weight) * prior + weight * noise."""
-    for a in range(priors.size):
-        if priors[a] != NO_PRIOR:
-            priors[a] = (np.float32(1.0) - weight) * priors[a] + weight * noise[a]
+def mix_noise(
+    trees: Tree, rows: npt.NDArray[np.int64], noise: FloatArray, weight: np.float32
+) -> None:
+    """Mixes noise [K, A] into the root priors of K games: (1 - weight) * prior + weight * noise."""
+    rest = np.float32(1.0) - weight
+    for k in range(len(rows)):
+        nodes = trees.nodes[rows[k]]
+        untried_priors = trees.untried_priors[rows[k], ROOT]
+        for a in range(untried_priors.size):
+            if untried_priors[a] != NO_PRIOR:
+                untried_priors[a] = rest * untried_priors[a] + weight * noise[k, a]
+        root = nodes[ROOT]
+        root["best_untried"] = NOT_LOOKED_UP
+        root["tried_prior"] = np.float32(0.0)
+        for place in range(root["num_children"]):
+            child = nodes[trees.children[rows[k], ROOT, place]]
+            child["prior"] = rest * child["prior"] + weight * noise[k, child["action"]]
+            root["tried_prior"] += child["prior"]
 
 
 @kernel
@@ -254,8 +188,6 @@ def expand_and_back_up(
     facts: LeafFacts,
     prior_logits: FloatArray,
     values: FloatArray,
-    noise: FloatArray,
-    noise_weights: FloatArray,
     remaining: npt.NDArray[np.int32],
 ) -> int:
     """Adds the leaf of every row to its tree and backs its value up.
@@ -266,8 +198,6 @@ def expand_and_back_up(
         facts: what the rules say of it.
         prior_logits: float32 [B, A], of the leaves.
         values: float32 [B], the evaluator's, view of the player to move at the leaf.
-        noise: float32 [B, A], mixed into the priors of a root.
-        noise_weights: float32 [B], 0 for no noise.
         remaining: int32 [B], evaluations left, the root's own included; lowered in place.
 
     Returns:
@@ -285,9 +215,7 @@ def expand_and_back_up(
         if not is_over and not set_priors(priors, prior_logits[b], facts.legal[b]):
             return b
         make_node(trees.nodes[b], node, value, leaves.actions[b], facts.to_play[b], is_over)
-        if leaves.kinds[b] == LEAF_ROOT:
-            mix_noise(priors, noise[b], noise_weights[b])
-        else:
+        if leaves.kinds[b] == LEAF_CHILD:
             parent = leaves.parents[b]
             above = trees.untried_priors[b, parent]
             hang_below(trees.nodes[b], parent, trees.children[b, parent], above, node)

@@ -11,8 +11,8 @@ import numpy as np
 
 from alphago.search import BatchSearch, run_search
 from alphago.search.evaluation_cache import EvaluationCache
-from alphago.types import SearchResult
 from tests.search.evaluators import ObservedNetwork
+from tests.search.gumbel_searches import drawn_numbers, gumbel_config, search_by_gumbel
 from tests.search.positions import (
     GAME_NAMES,
     evaluator_of_kind,
@@ -23,11 +23,11 @@ from tests.search.positions import (
 )
 
 
-def result_hash(result: SearchResult) -> str:
-    """Returns a hash of every bit of a result."""
+def array_hash(*arrays: np.ndarray) -> str:
+    """Returns a hash of every bit of some arrays."""
     digest = hashlib.sha256()
-    for field in result:
-        digest.update(field.tobytes())
+    for array in arrays:
+        digest.update(array.tobytes())
     return digest.hexdigest()
 
 
@@ -55,9 +55,18 @@ def sample_hashes() -> dict[str, str]:
             network = ObservedNetwork(game, spread=1.0)
             cache = EvaluationCache(game, network, num_entries=7)
             cached = run_search(game, cache, states, search_config(), num_simulations=20)
+            halved = search_by_gumbel(
+                game,
+                evaluator,
+                states,
+                gumbel_config(num_considered=4),
+                numbers=drawn_numbers(game, states, seed=82),
+                num_simulations=40,
+            )
             parts = {"plain": plain, "noisy": noisy, "mixed": mixed, "cached": cached}
-            for part, result in parts.items():
-                hashes[f"{name} {kind} {part}"] = result_hash(result)
+            for part, result in (parts | {"halved": halved.result}).items():
+                hashes[f"{name} {kind} {part}"] = array_hash(*result)
+            hashes[f"{name} {kind} improved"] = array_hash(halved.policy_targets, halved.actions)
     return hashes
 
 

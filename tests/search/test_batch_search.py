@@ -153,9 +153,12 @@ def test_noise_of_an_earlier_search_is_gone() -> None:
     noise[:, 6] = 1.0
     search = BatchSearch(game, evaluator, search_config(), num_rows=2, max_simulations=20)
     results = []
-    for root_noise in (noise, None):
-        search.start(np.arange(2), states, np.full(2, 20), root_noise=root_noise)
-        run_to_end(search, [0, 1], max_calls=21)
+    for is_noisy in (True, False):
+        search.start(np.arange(2), states, np.full(2, 20))
+        search.run_simulation()
+        if is_noisy:
+            search.explore_roots(np.arange(2), noise)
+        run_to_end(search, [0, 1], max_calls=20)
         results.append(search.result(np.arange(2)))
     plain = run_search(game, evaluator, states, search_config(), num_simulations=20)
     np.testing.assert_allclose(
@@ -165,14 +168,15 @@ def test_noise_of_an_earlier_search_is_gone() -> None:
 
 
 def test_noise_of_one_row_stays_in_that_row() -> None:
-    """Rows started together with noise and rows started without it share nothing."""
+    """Rows started together, one of which is explored, share nothing."""
     game = game_named("tic_tac_toe")
     evaluator = HashEvaluator(game, spread=1.0)
     noise = np.full((1, 9), 1 / 9, dtype=np.float32)
     search = BatchSearch(game, evaluator, search_config(), num_rows=2, max_simulations=15)
-    search.start(np.array([0]), game.initial_states(1), np.array([15]), root_noise=noise)
-    search.start(np.array([1]), game.initial_states(1), np.array([15]))
-    run_to_end(search, [0, 1], max_calls=16)
+    search.start(np.arange(2), game.initial_states(2), np.full(2, 15))
+    search.run_simulation()
+    search.explore_roots(np.array([0]), noise)
+    run_to_end(search, [0, 1], max_calls=15)
     plain = run_search(game, evaluator, game.initial_states(1), search_config(), num_simulations=15)
     assert_same_bits(search.result(np.array([1])), plain)
     assert search.result(np.array([0])).priors.tobytes() != plain.priors.tobytes()

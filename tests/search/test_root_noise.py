@@ -22,7 +22,7 @@ from tests.search.positions import (
 
 
 def drawn_noise(rng: np.random.Generator, legal_actions: BoolArray) -> FloatArray:
-    """Returns float32 [B, A] noise of the paper's shape, for `BatchSearch.start`."""
+    """Returns float32 [B, A] noise of the paper's shape, for `BatchSearch.explore_roots`."""
     noise = np.zeros(legal_actions.shape, dtype=np.float32)
     for row, legal in enumerate(legal_actions):
         noise[row, legal] = rng.dirichlet(np.full(legal.sum(), 10.83 / legal.sum()))
@@ -135,8 +135,10 @@ def test_noisy_search_is_the_oracle_with_these_root_priors(game_name: str) -> No
     evaluator = HashEvaluator(game, spread=2.0)
     noise = drawn_noise(rng, game.legal_actions(states))
     search = BatchSearch(game, evaluator, search_config(), num_rows=8, max_simulations=80)
-    search.start(np.arange(8), states, np.full(8, 80), root_noise=noise)
-    run_to_end(search, list(range(8)), max_calls=81)
+    search.start(np.arange(8), states, np.full(8, 80))
+    search.run_simulation()
+    search.explore_roots(np.arange(8), noise)
+    run_to_end(search, list(range(8)), max_calls=80)
     result = search.result(np.arange(8))
     num_equal = 0
     for row in range(8):

@@ -9,7 +9,7 @@ from alphago.types import UInt8Array, Weights
 from selfplay.play import SelfPlay
 from selfplay.records import GameRecord
 from tests.search.evaluators import ObservedNetwork
-from tests.train.tiny import SEARCH, selfplay_config
+from tests.train.tiny import GUMBEL, SEARCH, selfplay_config
 
 TTT = make_game("tic_tac_toe")
 CONNECT_FOUR = make_game("connect_four")
@@ -29,6 +29,7 @@ def make_selfplay(
         game,
         FakeNetwork(game, spread=0.0),
         SEARCH,
+        GUMBEL,
         selfplay_config(**changes),
         seed=seed,
         actor=actor,

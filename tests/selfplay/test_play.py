@@ -26,16 +26,21 @@ def target_at(record: GameRecord, ply: int) -> dict[int, float]:
 
 
 class WatchedSearch(BatchSearch):
-    """Remembers the start and the result of every search."""
+    """Remembers the start and the result of every search, and which ones had noise."""
 
-    starts: list[tuple[bytes, int, np.ndarray]]  # state, simulations, noise [A]
+    starts: list[tuple[bytes, int]]  # state, simulations
+    noisy: set[int]  # numbers of searches
     results: list[tuple[np.ndarray, float]]  # visit counts [A], root value
 
-    def start(self, rows, states, num_simulations, *, root_noise=None):
+    def start(self, rows, states, num_simulations):
         for k in range(len(rows)):
-            noise = root_noise[k].copy()
-            self.starts.append((states[k].tobytes(), int(num_simulations[k]), noise))
-        super().start(rows, states, num_simulations, root_noise=root_noise)
+            self.starts.append((states[k].tobytes(), int(num_simulations[k])))
+        super().start(rows, states, num_simulations)
+
+    def explore_roots(self, rows, noise):
+        np.testing.assert_allclose(noise.sum(axis=1), 1.0, atol=1e-5)
+        self.noisy.add(len(self.starts) - 1)  # of one game at a time
+        super().explore_roots(rows, noise)
 
     def result(self, rows):
         result = super().result(rows)
@@ -47,7 +52,7 @@ class WatchedSearch(BatchSearch):
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> type[WatchedSearch]:
     """Lets self-play use a search that remembers."""
-    WatchedSearch.starts, WatchedSearch.results = [], []
+    WatchedSearch.starts, WatchedSearch.results, WatchedSearch.noisy = [], [], set()
     monkeypatch.setattr(module, "BatchSearch", WatchedSearch)
     return WatchedSearch
 
@@ -62,7 +67,7 @@ def test_records_hold_what_the_searches_found(watched: type[WatchedSearch]) -> N
     for record in records:
         state = TTT.initial_states(1)
         for ply, action in enumerate(record.actions.tolist()):
-            searched, budget, noise = watched.starts[num_searches]
+            searched, budget = watched.starts[num_searches]
             if searched != state.tobytes():  # a random opening is not searched
                 assert ply < 2
                 assert not record.is_target[ply]
@@ -70,13 +75,13 @@ def test_records_hold_what_the_searches_found(watched: type[WatchedSearch]) -> N
                 num_opening_moves += 1
             else:
                 visits, value = watched.results[num_searches]
-                num_searches += 1
                 is_full = budget == 6
                 assert visits.sum() == budget
                 assert visits[action] > 0
                 assert bool(record.is_target[ply]) == is_full
                 assert record.root_values[ply] == np.float32(value)
-                assert bool(noise.any()) == is_full  # noise in full searches only
+                assert (num_searches in watched.noisy) == is_full  # noise in full searches only
+                num_searches += 1
                 if is_full:  # the target is the visits' share, whatever the temperature
                     shares = {a: np.float32(visits[a] / 6) for a in np.flatnonzero(visits).tolist()}
                     assert target_at(record, ply) == shares

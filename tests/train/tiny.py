@@ -11,7 +11,7 @@ import numpy as np
 
 from alphago.network.evaluator import EvaluatorConfig
 from alphago.network.network import NetworkConfig
-from alphago.search import SearchConfig
+from alphago.search import GumbelConfig, SearchConfig
 from eval.gating import GateConfig
 from eval.yardstick import YardstickConfig
 from selfplay.actors import ActorSetup
@@ -41,6 +41,7 @@ SEARCH = SearchConfig(
     noise_concentration=10.83,
     noise_weight=0.25,
 )
+GUMBEL = GumbelConfig(num_considered=4, value_scale=0.1, visit_init=50.0)
 EVALUATOR = EvaluatorConfig(
     device="cpu",
     backend="auto",
@@ -55,6 +56,7 @@ EVALUATOR = EvaluatorConfig(
 def selfplay_config(**changes: object) -> SelfPlayConfig:
     settings: dict[str, object] = {
         "mode": "inline",
+        "search": "puct",
         "num_actors": 2,
         "groups_per_actor": None,
         "num_games": 4,
@@ -82,6 +84,7 @@ def actor_setup(*, seed: int = 1, game: str = "tic_tac_toe", **changes: object) 
         network=NETWORK,
         evaluator=EVALUATOR,
         search=SEARCH,
+        gumbel=GUMBEL,
         selfplay=selfplay_config(**changes),
         seed=seed,
     )
@@ -116,6 +119,7 @@ def tiny_config(changes: Mapping[str, object] | None = None, /, **top: object) -
         "game": game_config("tic_tac_toe"),
         "network": NETWORK,
         "search": SEARCH,
+        "gumbel": GUMBEL,
         "selfplay": selfplay_config(),
         "evaluator": EVALUATOR,
         "replay": ReplayConfig(

@@ -1,0 +1,123 @@
+"""Gumbel's rule: search that improves the policy with any number of simulations, for self-play.
+
+Source: Danihelka, Guez, Schrittwieser and Silver 2022, "Policy improvement by planning with
+Gumbel", in the form of DeepMind's mctx (`gumbel_muzero_policy`), constants and transforms as one
+whole. At the root Gumbel numbers draw `num_considered` actions without replacement, sequential
+halving shares the simulations out among them, and what is learnt is not the share of visits but the
+improved policy, softmax(logits + sigma(completed values)). Below the root the visits follow the
+improved policy of each node, without chance.
+
+Values are completed: an untried action has the value v_mix, a mean of the network's own value and
+those of the tried actions. sigma stretches the values of a node's legal actions to 0 to 1 and
+multiplies them by (visit_init + most visits of an action) * value_scale.
+
+A training tool: to play, PUCT is stronger at equal simulations.
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from alphago.errors import check_config, check_count
+from alphago.search.gumbel_kernels import SMALLEST_PRIOR, GumbelRows
+from alphago.search.tree import Edges
+from alphago.types import FloatArray
+
+VisitCounts = npt.NDArray[np.int32]
+
+
+@dataclass(kw_only=True)
+class GumbelConfig:
+    """The constants of Gumbel's rule.
+
+    Attributes:
+        num_considered: actions of the root that get simulations, at most (mctx: 16).
+        value_scale: weight of the values against the logits (mctx: 0.1).
+        visit_init: visits added to those of the most visited action in this weight (mctx: 50).
+    """
+
+    num_considered: int
+    value_scale: float
+    visit_init: float
+
+    def __post_init__(self) -> None:
+        """Checks the values."""
+        check_count("gumbel.num_considered", self.num_considered, at_least=1)
+        for name in ("value_scale", "visit_init"):
+            value = getattr(self, name)
+            check_config(f"gumbel.{name}", value, 0 <= value < math.inf, "a number of at least 0")
+
+
+@functools.cache
+def considered_visits(num_considered: int, num_simulations: int) -> VisitCounts:
+    """Returns the schedule of sequential halving.
+
+    Each phase gives every action that is left as many simulations as share the budget evenly among
+    the phases, at least one; then the better half goes on, at least two.
+
+    Args:
+        num_considered: actions at the beginning, at least 1, at most the legal ones.
+        num_simulations: the budget.
+
+    Returns:
+        int32 [num_simulations], read-only: the number of visits that an action must have to be
+        taken by each simulation.
+    """
+    num_phases = max(1, math.ceil(math.log2(num_considered)))
+    num_left = num_considered
+    visits = [0] * num_considered
+    schedule: list[int] = []
+    while len(schedule) < num_simulations:
+        for _ in range(max(1, num_simulations // (num_phases * num_left))):
+            schedule += visits[:num_left]
+            visits[:num_left] = [count + 1 for count in visits[:num_left]]
+        num_left = max(min(2, num_considered), num_left // 2)
+    found = np.array(schedule[:num_simulations], np.int32)
+    found.flags.writeable = False
+    return found
+
+
+def allocate_gumbel_rows(num_rows: int, max_simulations: int, num_actions: int) -> GumbelRows:
+    """Allocates what rows may need for Gumbel's rule, off in all of them."""
+    return GumbelRows(
+        is_on=np.zeros(num_rows, np.bool_),
+        root_scores=np.zeros((num_rows, num_actions), np.float32),
+        considered_visits=np.zeros((num_rows, max_simulations), np.int32),
+        value_scale=np.zeros(num_rows),
+        visit_init=np.zeros(num_rows),
+        values=np.zeros(num_actions),
+        weights=np.zeros(num_actions),
+    )
+
+
+def plan_halving(
+    gumbel: GumbelRows,
+    rows: npt.NDArray[np.int64],
+    roots: Edges,
+    numbers: FloatArray,
+    budgets: npt.NDArray[np.int32],
+    config: GumbelConfig,
+) -> None:
+    """Turns some rows [K] to Gumbel's rule, in place.
+
+    Args:
+        gumbel: of all rows.
+        rows: int [K], the rows.
+        roots: [K, A], their roots.
+        numbers: float32 [K, A], Gumbel numbers.
+        budgets: int32 [K], their simulations.
+        config: the constants.
+    """
+    gumbel.is_on[rows] = True
+    gumbel.value_scale[rows] = config.value_scale
+    gumbel.visit_init[rows] = config.visit_init
+    # The logarithms of priors are the logits, but for a constant.
+    logits = np.log(np.maximum(roots.priors, np.float32(SMALLEST_PRIOR)))
+    gumbel.root_scores[rows] = numbers + logits
+    num_legal = roots.legal.sum(axis=1)
+    for row, legal, budget in zip(rows, num_legal.tolist(), budgets.tolist(), strict=True):
+        num_considered = min(config.num_considered, legal)
+        gumbel.considered_visits[row, :budget] = considered_visits(num_considered, budget)
