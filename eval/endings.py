@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from alphago.games.game import Game
+from alphago.games.territory import ScoredGame
 from alphago.players.game_follower import Forfeit, ForfeitKind, GameFollower, GameSoFar
 from alphago.players.player import Player
-from alphago.players.scored_game import ScoredGame
 from alphago.types import States
 
 # Scores are multiples of a half; a program may print them rounded.

@@ -61,6 +61,7 @@ def allowed_values(key: str) -> str:
         float: "a number",
         bool: "true or false",
         str: "text",
+        list[str]: "a list of names in brackets",
         types.NoneType: "null",
     }
     kind = leaf_types()[key]

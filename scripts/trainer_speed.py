@@ -5,7 +5,7 @@ The two take turns within one process, so that a busy machine slows both.
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -19,8 +19,10 @@ from alphago.games.game import GameSpec
 from alphago.network.evaluator import choose_device
 from alphago.network.network import make_network
 from selfplay.records import RecordStore
+from train.auxiliary_targets import empty_auxiliary
 from train.config import RunConfig
 from train.learner import Learner
+from train.losses import auxiliary_losses
 from train.optimizers import make_optimizer
 from train.replay_buffer import ReplayBuffer
 from train.targets import TrainingRows
@@ -90,16 +92,22 @@ def make_bare_step(
     )
     for group in optimizer.param_groups:
         group["lr"] = config.train.learning_rate
-    observations, policies, results, _ = (torch.tensor(array, device=device) for array in rows)
+    observations, policies, results, weights = (
+        torch.tensor(array, device=device) for array in rows[:4]
+    )
+    targets = {name: torch.tensor(array, device=device) for name, array in rows.auxiliary.items()}
     planes = observations.float().contiguous(memory_format=torch.channels_last)
 
     def step() -> torch.Tensor:
         optimizer.zero_grad(set_to_none=True)
         is_bf16 = precision == "bf16"
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=is_bf16):
-            logits, values = network(planes)
-        loss = functional.cross_entropy(logits.float(), policies)
-        loss = loss + functional.mse_loss(values.float(), results)
+            outputs = network.all_outputs(planes)
+        loss = functional.cross_entropy(outputs.logits.float(), policies)
+        loss = loss + functional.mse_loss(outputs.values.float(), results)
+        extra = auxiliary_losses(outputs.auxiliary, targets=targets, weights=weights)
+        for name, each in extra.items():
+            loss = loss + config.train.weight_of(name) * each
         torch.autograd.backward(loss)
         optimizer.step()
         return loss.detach()
@@ -107,14 +115,24 @@ def make_bare_step(
     return step
 
 
-def random_rows(spec: GameSpec, *, num_rows: int, rng: np.random.Generator) -> TrainingRows:
-    """Returns rows of noise; how long a step takes does not depend on them."""
+def random_rows(
+    spec: GameSpec, heads: Sequence[str], *, num_rows: int, rng: np.random.Generator
+) -> TrainingRows:
+    """Returns rows of noise; how long a step takes does not depend on them.
+
+    Args:
+        spec: the game.
+        heads: the network's auxiliary heads, whose targets are all 0.
+        num_rows: R.
+        rng: decides the rows.
+    """
     policies = rng.exponential(size=(num_rows, spec.num_actions)).astype(np.float32)
     return TrainingRows(
         observations=rng.integers(0, 2, (num_rows, *spec.observation_shape), dtype=np.uint8),
         policy_targets=policies / policies.sum(axis=1, keepdims=True),
         value_targets=rng.choice(np.array([-1.0, 1.0], np.float32), num_rows),
         weights=np.ones(num_rows, np.float32),
+        auxiliary=empty_auxiliary(spec, heads, num_rows=num_rows),
     )
 
 
@@ -128,8 +146,9 @@ def _make_learner(game: Game, config: RunConfig, trainer: Trainer, *, folder: Pa
         holdout_fraction=0.0,
         samples_per_position=1e9,
     )
-    buffer = ReplayBuffer(game.spec, endless)
-    buffer.append(random_rows(game.spec, num_rows=NUM_POSITIONS, rng=rng))
+    heads = config.network.auxiliary
+    buffer = ReplayBuffer(game.spec, endless, auxiliary=heads)
+    buffer.append(random_rows(game.spec, heads, num_rows=NUM_POSITIONS, rng=rng))
     return Learner(game, RecordStore(folder, game.spec.name), buffer, trainer, rng=rng)
 
 

@@ -15,6 +15,7 @@ from eval.gating import GateConfig
 from eval.yardstick import YardstickConfig
 from selfplay.actors import ActorSetup
 from selfplay.config import SelfPlayConfig
+from train.auxiliary_targets import check_auxiliary
 from train.replay_buffer import ReplayConfig
 from train.trainer_config import TrainerConfig
 
@@ -156,8 +157,10 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         """Checks the values that no component owns, or more than one."""
+        game = make_game(self.game.text)
         if self.network.fits_every_size:
-            check_actions_are_cells(make_game(self.game.text).spec)
+            check_actions_are_cells(game.spec)
+        check_auxiliary(game, self.network.auxiliary)
         check_config("loop", self.loop, self.loop in LOOPS, " or ".join(LOOPS))
         for key in ("games_per_iteration", "keep_checkpoints"):
             check_count(key, getattr(self, key), at_least=1)

@@ -183,11 +183,12 @@ class Team:
         """
         weight_sum = float(rows.weights.sum()) / self.size
         self.send(Kind.STEP, progress, weight_sum)
-        return Share(TrainingRows(*(self._scatter(array) for array in rows)), weight_sum)
+        own = rows.with_arrays([self._scatter(array) for array in rows.arrays()])
+        return Share(own, weight_sum)
 
     def receive_share(self, rows: TrainingRows) -> None:
         """Fills rows, in place, with this follower's part of a minibatch."""
-        for array in rows:
+        for array in rows.arrays():
             distributed.scatter(torch.from_numpy(array), src=0)
 
     # ----- between all processes, within `exchange`

@@ -8,6 +8,7 @@ import torch
 
 from alphago.games import make_game
 from alphago.network.network import NetworkConfig
+from train.auxiliary_targets import empty_auxiliary
 from train.distributed import Kind, Message, Share, Team
 from train.targets import TrainingRows
 from train.trainer import DivergedError, Trainer
@@ -97,6 +98,7 @@ class Follower:
             policy_targets=np.empty((num_rows, spec.num_actions), np.float32),
             value_targets=np.empty(num_rows, np.float32),
             weights=np.empty(num_rows, np.float32),
+            auxiliary=empty_auxiliary(spec, network.auxiliary, num_rows=num_rows),
         )
 
     def _step(self, message: Message) -> None:

@@ -10,11 +10,15 @@ from alphago.games.game import Game
 from alphago.types import FloatArray, Weights
 from selfplay.records import GameRecord, RecordStore
 from train.replay_buffer import ReplayBuffer
+from train.step_metrics import StepMetrics, ValidationMetrics
 from train.targets import TrainingRows
-from train.trainer import StepMetrics, Trainer, ValidationMetrics
+from train.trainer import Trainer
 
 HELD_OUT_ROWS = 2048  # newest held-out positions the validation looks at
 _CALIBRATION_BINS = 10
+# Tags of the losses of auxiliary heads, in training and on held-out games.
+_AUXILIARY_TAGS = {"loss/ownership": "ownership", "loss/score": "score"}
+_HELD_OUT_TAGS = {"heldout/ownership_loss": "ownership", "heldout/score_loss": "score"}
 
 
 class Learner:
@@ -97,7 +101,8 @@ class Learner:
         if not len(rows.value_targets):
             return {}
         metrics: ValidationMetrics = self.trainer.validate(rows)
-        return {
+        heads = metrics.auxiliary
+        return {tag: heads[name] for tag, name in _HELD_OUT_TAGS.items() if name in heads} | {
             "heldout/policy_loss": metrics.policy_loss,
             "heldout/value_loss": metrics.value_loss,
             "heldout/kl_to_search": metrics.kl,
@@ -131,6 +136,11 @@ class Learner:
         means = {
             tag: float(np.mean([getattr(step, name) for step in steps]))
             for tag, name in names.items()
+        }
+        means |= {
+            tag: float(np.mean([step.auxiliary[name] for step in steps]))
+            for tag, name in _AUXILIARY_TAGS.items()
+            if name in steps[0].auxiliary
         }
         return means | {"optimizer/learning_rate": steps[-1].learning_rate}
 

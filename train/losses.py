@@ -1,17 +1,24 @@
 """What the network is trained to make small (AlphaGo Zero, eq. 1): (z - v)^2 - pi . log p.
 
-The L2 term of the paper is the optimiser's weight decay, see `train.trainer`.
+Auxiliary heads add terms of their own. The L2 term of the paper is the optimiser's weight decay,
+see `train.trainer`.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
+from torch.nn import functional
+
+from alphago.network.auxiliary_heads import SCORE_UNIT
+
+SCORE_ERROR_LIMIT = 12.0  # points; beyond it the score's loss grows linearly (KataGo: 12)
 
 
 class LossTerms(NamedTuple):
     """Weighted means over a batch, each a float32 tensor []."""
 
-    total: torch.Tensor  # policy + value, what is minimised
+    total: torch.Tensor  # policy + value
     policy: torch.Tensor  # cross-entropy of the targets and the network's policy, nats
     value: torch.Tensor  # squared error of the value
     entropy: torch.Tensor  # entropy of the network's policy, nats
@@ -27,7 +34,7 @@ def compute_losses(
     weights: torch.Tensor,
     weight_sum: float | None = None,
 ) -> LossTerms:
-    """Compares a network's answers with the targets.
+    """Compares what a network says of policy and value with the targets.
 
     The policy is a softmax over all actions, not only the legal ones: targets are 0 where an action
     is illegal, so the network learns legality by the way, and search masks it anyway.
@@ -50,10 +57,8 @@ def compute_losses(
     target_entropy = -torch.special.xlogy(policy_targets, policy_targets).sum(dim=1)
     squared_error = (value_targets - values.float()).square()
 
-    divisor = weights.sum() if weight_sum is None else weight_sum
-
     def mean(numbers: torch.Tensor) -> torch.Tensor:
-        return (weights * numbers).sum() / divisor
+        return _weighted_mean(numbers, weights, weight_sum)
 
     policy, value = mean(cross_entropy), mean(squared_error)
     return LossTerms(
@@ -63,3 +68,73 @@ def compute_losses(
         entropy=mean(entropy),
         kl=policy.detach() - mean(target_entropy),
     )
+
+
+def auxiliary_losses(
+    outputs: Mapping[str, torch.Tensor],
+    *,
+    targets: Mapping[str, torch.Tensor],
+    weights: torch.Tensor,
+    weight_sum: float | None = None,
+) -> dict[str, torch.Tensor]:
+    """Compares what auxiliary heads say with their targets.
+
+    Args:
+        outputs: what each head says of a batch of M rows, of any float type.
+        targets: what it should say, see `train.auxiliary_targets`.
+        weights: float32 [M], as in `compute_losses`.
+        weight_sum: likewise.
+
+    Returns:
+        A weighted mean over the batch for each head, a float32 tensor [].
+    """
+    return {
+        name: _weighted_mean(
+            _AUXILIARY_LOSSES[name](said.float(), targets[name]), weights, weight_sum
+        )
+        for name, said in outputs.items()
+    }
+
+
+def ownership_loss(logits: torch.Tensor, owners: torch.Tensor) -> torch.Tensor:
+    """Returns the cross-entropy of who owns a cell, in nats, mean over the cells of each row.
+
+    Args:
+        logits: float32 [M, H * W], that the player to move owns the cell.
+        owners: int8 [M, H * W], 1 for that player, -1 for the other; 0 for nobody, a half of each.
+
+    Returns:
+        float32 [M].
+    """
+    shares = (1 + owners.float()) / 2
+    losses: torch.Tensor = functional.binary_cross_entropy_with_logits(
+        logits, shares, reduction="none"
+    )
+    return losses.mean(dim=1)
+
+
+def score_loss(leads: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """Returns Huber's loss of the lead, in squared `SCORE_UNIT`.
+
+    Args:
+        leads: float32 [M], in units of `SCORE_UNIT`.
+        scores: float32 [M], points.
+
+    Returns:
+        float32 [M], half the square of small errors; of large ones it grows linearly.
+    """
+    delta = SCORE_ERROR_LIMIT / SCORE_UNIT
+    losses: torch.Tensor = functional.huber_loss(
+        leads, scores / SCORE_UNIT, reduction="none", delta=delta
+    )
+    return losses
+
+
+_AUXILIARY_LOSSES = {"ownership": ownership_loss, "score": score_loss}
+
+
+def _weighted_mean(
+    numbers: torch.Tensor, weights: torch.Tensor, weight_sum: float | None
+) -> torch.Tensor:
+    divisor = weights.sum() if weight_sum is None else weight_sum
+    return (weights * numbers).sum() / divisor

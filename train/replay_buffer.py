@@ -5,7 +5,7 @@ rebuilt from the record store goes on exactly like one that was never stopped.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -16,6 +16,7 @@ from alphago.errors import RecordError, check_config, check_count, memory_for
 from alphago.games.game import Game, GameSpec
 from alphago.types import UInt8Array
 from selfplay.records import GameRecord, is_held_out
+from train.auxiliary_targets import AUXILIARY_TARGETS, empty_auxiliary
 from train.targets import TrainingRows, rows_from_records
 
 WINDOW_GROWTHS = ("fixed", "katago")
@@ -37,8 +38,10 @@ class ReplayConfig:
         window_scale: positions by which the window grows per new one at first, k (KataGo: 0.4).
         samples_per_position: how often a position is sampled on average, at most (KataGo: 4 to 8).
         holdout_fraction: share of the games kept for validation, never learnt from.
-        root_value_share: share of the search's root value in the value target; the rest is the
+        root_value_share: share of the search's root values in the value target; the rest is the
             result of the game (AlphaGo Zero: 0).
+        root_value_horizon: moves ahead over which these root values are averaged, the position
+            itself counted; 1 for its own value alone.
     """
 
     window_size: int
@@ -49,6 +52,7 @@ class ReplayConfig:
     samples_per_position: float
     holdout_fraction: float
     root_value_share: float
+    root_value_horizon: float
 
     def __post_init__(self) -> None:
         """Checks the values."""
@@ -66,6 +70,9 @@ class ReplayConfig:
         check_config("replay.holdout_fraction", fraction, 0 <= fraction <= 0.5, "from 0 to 0.5")
         share = self.root_value_share
         check_config("replay.root_value_share", share, 0 <= share <= 1, "from 0 to 1")
+        horizon = self.root_value_horizon
+        is_horizon = 1 <= horizon < math.inf
+        check_config("replay.root_value_horizon", horizon, is_horizon, "a number of at least 1")
 
 
 def window_size(config: ReplayConfig, positions_seen: int) -> int:
@@ -88,7 +95,7 @@ class _Ring:
     Observations are kept as bits, policies as float16: 1/800 keeps three digits.
     """
 
-    def __init__(self, spec: GameSpec, capacity: int) -> None:
+    def __init__(self, spec: GameSpec, capacity: int, auxiliary: Sequence[str]) -> None:
         self.capacity = capacity
         self.num_rows = 0  # rows held
         self._end = 0  # where the next row goes
@@ -99,6 +106,7 @@ class _Ring:
         self._policies = np.full((capacity, spec.num_actions), 0, dtype=np.float16)
         self._values = np.full(capacity, 0, dtype=np.float32)
         self._weights = np.full(capacity, 0, dtype=np.float32)
+        self._auxiliary = empty_auxiliary(spec, auxiliary, num_rows=capacity)
 
     def append(self, rows: TrainingRows) -> None:
         """Adds rows, forgetting the oldest where there is no room."""
@@ -112,6 +120,8 @@ class _Ring:
         self._policies[places] = rows.policy_targets[newest]
         self._values[places] = rows.value_targets[newest]
         self._weights[places] = rows.weights[newest]
+        for name, array in self._auxiliary.items():
+            array[places] = rows.auxiliary[name][newest]
         self._end = (self._end + num_rows) % self.capacity
         self.num_rows = min(self.num_rows + num_rows, self.capacity)
 
@@ -127,6 +137,7 @@ class _Ring:
             policy_targets=policies,
             value_targets=self._values[places],
             weights=self._weights[places],
+            auxiliary={name: array[places] for name, array in self._auxiliary.items()},
         )
 
 
@@ -139,19 +150,28 @@ class ReplayBuffer:
         samples_drawn: rows ever sampled.
     """
 
-    def __init__(self, spec: GameSpec, config: ReplayConfig) -> None:
+    def __init__(
+        self, spec: GameSpec, config: ReplayConfig, *, auxiliary: Sequence[str] = ()
+    ) -> None:
         """Takes all the memory the buffer will ever need.
+
+        Args:
+            spec: the game.
+            config: how large the window is and how often a position may be used.
+            auxiliary: the auxiliary heads that need targets.
 
         Raises:
             ConfigError: if there is not so much.
         """
         self.config = config
+        self._auxiliary = tuple(auxiliary)
         self.positions_seen = 0
         self.samples_drawn = 0
         size = config.window_size
         with memory_for("replay.window_size", size):
-            self._learnt = _Ring(spec, size)
-            self._held_out = _Ring(spec, math.ceil(size * config.holdout_fraction))
+            self._learnt = _Ring(spec, size, auxiliary)
+            num_held_out = math.ceil(size * config.holdout_fraction)
+            self._held_out = _Ring(spec, num_held_out, auxiliary)
         # [S, H * W] and [S, A]: one row of gathers per symmetry.
         self._cells = np.stack([symmetry.cells for symmetry in spec.symmetries])
         self._actions = np.stack([symmetry.actions for symmetry in spec.symmetries])
@@ -186,14 +206,20 @@ class ReplayBuffer:
         Raises:
             RecordError: as `rows_from_records` does; the games before the faulty batch are added.
         """
-        fraction = self.config.holdout_fraction
+        config, auxiliary = self.config, self._auxiliary
+        fraction = config.holdout_fraction
         remaining = iter(records)
         while games := list(islice(remaining, GAMES_PER_REPLAY)):
             held_out = [record for record in games if is_held_out(record, fraction)]
             learnt = [record for record in games if not is_held_out(record, fraction)]
-            share = self.config.root_value_share
-            rows = rows_from_records(game, learnt, root_value_share=share)
-            rows_held_out = rows_from_records(game, held_out)
+            rows = rows_from_records(
+                game,
+                learnt,
+                root_value_share=config.root_value_share,
+                root_value_horizon=config.root_value_horizon,
+                auxiliary=auxiliary,
+            )
+            rows_held_out = rows_from_records(game, held_out, auxiliary=auxiliary)
             self.append(rows)
             self.append_held_out(rows_held_out)
 
@@ -247,7 +273,13 @@ class ReplayBuffer:
             places = np.flatnonzero(symmetries == symmetry)
             planes[places] = planes[places].take(cells, axis=2)
         policies = np.take_along_axis(rows.policy_targets, self._actions[symmetries], axis=1)
-        return rows._replace(policy_targets=policies)
+        targets = {
+            name: np.take_along_axis(array, self._cells[symmetries], axis=1)
+            if AUXILIARY_TARGETS[name].is_per_cell
+            else array
+            for name, array in rows.auxiliary.items()
+        }
+        return rows._replace(policy_targets=policies, auxiliary=targets)
 
     def draw_observations(self, rng: np.random.Generator, *, num_rows: int) -> UInt8Array:
         """Draws observations uint8 [M, C, H, W] from the window; they do not count as samples."""

@@ -19,7 +19,7 @@ from train.pictures import draw_position
 from train.progress import Progress
 from train.session import Session
 from train.sgf_samples import write_samples
-from train.trainer import StepMetrics
+from train.step_metrics import StepMetrics
 
 QUIET_S = 20.0  # without a finished game for so long, the run says what it is waiting for
 _STEPS_PER_UPDATE = 10  # optimiser steps between two updates of the terminal

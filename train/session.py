@@ -83,7 +83,7 @@ class Session:
         self.learner = Learner(
             self.game,
             self.store,
-            ReplayBuffer(self.game.spec, config.replay),
+            ReplayBuffer(self.game.spec, config.replay, auxiliary=config.network.auxiliary),
             self.trainer,
             rng=np.random.default_rng(
                 np.random.SeedSequence(config.seed, spawn_key=(_SAMPLING_KEY,))

@@ -1,15 +1,25 @@
 """From finished games to what the network shall say: (s, pi, z), one row per position."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from alphago.errors import RecordError
 from alphago.games.game import Game, GameSpec, game_text
-from alphago.types import BoolArray, FloatArray, States, UInt8Array, value_for
+from alphago.types import (
+    NUM_PLAYERS,
+    BoolArray,
+    FloatArray,
+    Int8Array,
+    States,
+    UInt8Array,
+    value_for,
+)
 from selfplay.records import GameRecord, check_record
+from train.auxiliary_targets import auxiliary_targets
 
 
 class TrainingRows(NamedTuple):
@@ -19,21 +29,47 @@ class TrainingRows(NamedTuple):
     policy_targets: FloatArray  # [R, A], sums to 1, exactly 0 where illegal
     value_targets: FloatArray  # [R], in [-1, 1], view of the player to move
     weights: FloatArray  # [R], how much the row counts in the loss
+    # What the auxiliary heads shall say, by head, see `AUXILIARY_TARGETS`; [R, ...].
+    auxiliary: Mapping[str, npt.NDArray[Any]] = MappingProxyType({})
+
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """Returns all arrays, always in the same order."""
+        return [*self[:4], *self.auxiliary.values()]
+
+    def with_arrays(self, arrays: Sequence[npt.NDArray[Any]]) -> Self:
+        """Returns rows of other arrays, given in the order of `arrays`."""
+        observations, policy_targets, value_targets, weights, *others = arrays
+        auxiliary = dict(zip(self.auxiliary, others, strict=True))
+        return type(self)(observations, policy_targets, value_targets, weights, auxiliary)
+
+
+class _Replay(NamedTuple):
+    """What replaying G games of up to T moves shows."""
+
+    to_play: Int8Array  # [G, T], who moved; 0 behind a game's end
+    ends: States  # [G]
 
 
 def rows_from_records(
-    game: Game, records: Sequence[GameRecord], *, root_value_share: float = 0.0
+    game: Game,
+    records: Sequence[GameRecord],
+    *,
+    root_value_share: float = 0.0,
+    root_value_horizon: float = 1.0,
+    auxiliary: Sequence[str] = (),
 ) -> TrainingRows:
     """Replays games and collects their positions.
 
     All games are replayed in lockstep, one batched step per ply. The value target is the result of
-    the game, mixed with the search's own value of the position; a truncated game counts as what its
-    last position is worth, which is a draw where the rules do not say.
+    the game, mixed with what the search said from this position on; a truncated game counts as what
+    its last position is worth, which is a draw where the rules do not say.
 
     Args:
         game: the rules by which the records were played.
         records: finished games.
-        root_value_share: share of the search's value in the value target, 0 for the result alone.
+        root_value_share: share of the search's values in the value target, 0 for the result alone.
+        root_value_horizon: as in `searched_values`.
+        auxiliary: the auxiliary heads that need targets.
 
     Returns:
         The positions with `is_target`, record after record, each in the order of its moves.
@@ -47,14 +83,76 @@ def rows_from_records(
         if (record.game, record.rules) != (game.spec.name, game.spec.rules):
             was = f" by the rules {record.rules}" if record.game == game.spec.name else ""
             raise RecordError(f"{record}{was}: expected a record of {game_text(game.spec)}")
-    lengths = np.array([len(record.actions) for record in records], dtype=np.int64)  # [G]
-    results = np.array([record.returns for record in records], dtype=np.float32)  # [G, P]
-    is_target = np.zeros((len(records), lengths.max(initial=0)), dtype=np.bool_)  # [G, T]
-    for record, line in zip(records, is_target, strict=True):
-        line[: len(record.actions)] = record.is_target
-    row_of = np.cumsum(is_target).reshape(is_target.shape) - 1  # [G, T], where is_target holds
     rows = _rows_to_fill(game.spec, records)
+    is_target = _in_lines(records, "is_target", np.bool_)  # [G, T]
+    replay = _replay(game, records, is_target, rows)
+    _check_results(game, replay.ends, records)
+    results = np.array([record.returns for record in records], np.float32).reshape(-1, NUM_PLAYERS)
+    outcomes = value_for(np.repeat(results[:, None], is_target.shape[1], axis=1), replay.to_play)
+    searched = searched_values(records, replay.to_play, horizon=root_value_horizon)
+    share = np.float32(root_value_share)
+    rows.value_targets[:] = ((1 - share) * outcomes + share * searched)[is_target]
+    movers = replay.to_play[is_target]
+    games = np.nonzero(is_target)[0]  # of each row
+    targets = auxiliary_targets(game, replay.ends, auxiliary, games=games, to_play=movers)
+    return rows._replace(auxiliary=targets)
 
+
+def searched_values(
+    records: Sequence[GameRecord], to_play: Int8Array, *, horizon: float
+) -> FloatArray:
+    """Averages what the search said of each position and of those after it.
+
+    The mean is exponential: with f = 1 / horizon the position itself counts f, the one k moves
+    later f (1 - f)^k, and the result of the game what is left (KataGoMethods, "Short-term value
+    and score targets").
+
+    Args:
+        records: games.
+        to_play: int8 [G, T], who is to move.
+        horizon: mean number of moves ahead, counted from 1; 1 for the position's own value alone.
+
+    Returns:
+        float32 [G, T], in [-1, 1], view of the player to move; of no use behind a game's end.
+    """
+    share = np.float32(1 / horizon)
+    signs: FloatArray = (1 - 2 * to_play).astype(np.float32)  # between player 0's view and this
+    own = signs * _in_lines(records, "root_values", np.float32)
+    lengths = np.array([len(record.actions) for record in records])
+    mean = np.array([record.returns[0] for record in records], np.float32)  # [G]
+    values = np.zeros(own.shape, np.float32)
+    for ply in reversed(range(own.shape[1])):
+        mean = np.where(lengths > ply, share * own[:, ply] + (1 - share) * mean, mean)
+        values[:, ply] = mean
+    values *= signs
+    return values
+
+
+def _in_lines(
+    records: Sequence[GameRecord], name: str, dtype: type[np.generic]
+) -> npt.NDArray[Any]:
+    """Returns a field [T] of all records as [G, longest T], filled up with zeros."""
+    longest = max((len(record.actions) for record in records), default=0)
+    lines = np.zeros((len(records), longest), dtype)
+    for line, record in zip(lines, records, strict=True):
+        line[: len(record.actions)] = getattr(record, name)
+    return lines
+
+
+def _replay(
+    game: Game, records: Sequence[GameRecord], is_target: BoolArray, rows: TrainingRows
+) -> _Replay:
+    """Plays all games in lockstep and fills in the observations of the rows.
+
+    Args:
+        game: the rules.
+        records: the games.
+        is_target: bool [G, T], the positions that are rows.
+        rows: complete but for their observations and value targets.
+    """
+    lengths = np.array([len(record.actions) for record in records], dtype=np.int64)  # [G]
+    row_of = np.cumsum(is_target).reshape(is_target.shape) - 1  # [G, T], where is_target holds
+    to_play = np.zeros(is_target.shape, np.int8)
     states = game.initial_states(len(records))
     for ply in range(is_target.shape[1]):
         learnt = np.flatnonzero(is_target[:, ply])
@@ -62,14 +160,10 @@ def rows_from_records(
         on_illegal = (rows.policy_targets[filled] > 0.0) & ~game.legal_actions(positions)
         _raise_for(on_illegal.any(axis=1), learnt, records, f"target {ply} is on an illegal action")
         rows.observations[filled] = game.observe(positions)
-        outcomes = value_for(results[learnt], game.to_play(positions))
-        found = np.array([records[index].root_values[ply] for index in learnt.tolist()], np.float32)
-        share = np.float32(root_value_share)
-        rows.value_targets[filled] = (1 - share) * outcomes + share * found
         playing = np.flatnonzero(lengths > ply)
+        to_play[playing, ply] = game.to_play(states[playing])
         states[playing] = _step(game, states[playing], playing, records=records, ply=ply)
-    _check_results(game, states, records)
-    return rows
+    return _Replay(to_play, states)
 
 
 def _rows_to_fill(spec: GameSpec, records: Sequence[GameRecord]) -> TrainingRows:

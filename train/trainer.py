@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -14,11 +14,12 @@ from torch.nn.parallel import DistributedDataParallel
 from alphago.errors import CheckpointError, TrainingError
 from alphago.games.game import GameSpec
 from alphago.network.hardware import native_precision
-from alphago.network.network import NetworkConfig, make_network, weights_of
-from alphago.types import FloatArray, Weights
+from alphago.network.network import NetworkConfig, NetworkOutputs, make_network, weights_of
+from alphago.types import Weights
 from selfplay.cpus import usable_cpus
+from train.all_outputs import AllOutputs, join_outputs
 from train.distributed import Kind, Share, Team
-from train.losses import LossTerms, compute_losses
+from train.losses import auxiliary_losses, compute_losses
 from train.optimizers import (
     fill_tensors,
     make_moments,
@@ -26,6 +27,7 @@ from train.optimizers import (
     optimizer_tensors,
     to_arrays,
 )
+from train.step_metrics import StepMetrics, ValidationMetrics
 from train.targets import TrainingRows
 from train.trainer_config import TrainerConfig, learning_rate
 from train.weight_average import WeightAverage
@@ -33,35 +35,11 @@ from train.weight_average import WeightAverage
 # Nats; even a uniform guess over 19x19 costs 6, so beyond this nothing is learnt.
 HIGHEST_LOSS = 100.0
 
-# Planes [M, C, H, W] in, logits [M, A] and values [M] out.
-Network: TypeAlias = Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+Network: TypeAlias = Callable[[torch.Tensor], NetworkOutputs]  # of planes [M, C, H, W]
 
 
 class DivergedError(TrainingError):
     """Loss, gradient or batch norm's statistics have left the sensible; nothing has changed."""
-
-
-class StepMetrics(NamedTuple):
-    """What one step saw, before its update."""
-
-    loss: float  # policy_loss + value_loss
-    policy_loss: float  # cross-entropy, nats
-    value_loss: float  # mean squared error
-    entropy: float  # of the network's policy, nats
-    kl: float  # KL(target || network's policy), nats
-    grad_norm: float  # before clipping
-    learning_rate: float
-    l2: float  # the L2 term that the weight decay stands for
-
-
-class ValidationMetrics(NamedTuple):
-    """How the weights that play do on rows they never learnt from."""
-
-    policy_loss: float
-    value_loss: float
-    entropy: float
-    kl: float
-    values: FloatArray  # [R], the network's values
 
 
 class Trainer:
@@ -102,14 +80,17 @@ class Trainer:
         self._num_threads = config.num_threads or num_threads_for(team)
         precision = config.precision
         self.precision = native_precision(self._device) if precision == "auto" else precision
-        self.network: nn.Module = make_network(spec, network_config, seed=seed)
+        self.network = make_network(spec, network_config, seed=seed)
         self.network.to(self._device).train()
         put_channels_last(self.network)
         if team is not None and self._device.type == "cuda":
-            convert: Callable[[nn.Module], nn.Module] = nn.SyncBatchNorm.convert_sync_batchnorm
-            self.network = convert(self.network)
+            convert: Callable[[Any], Any] = nn.SyncBatchNorm.convert_sync_batchnorm
+            self.network = convert(self.network)  # its layers
+        self._all_outputs = AllOutputs(self.network)
         # What learns: with a team, its backward pass leaves the mean of all gradients behind.
-        self._learning = self.network if team is None else DistributedDataParallel(self.network)
+        whole = self._all_outputs
+        self._learning = whole if team is None else DistributedDataParallel(whole)
+        self._loss_weights = {name: config.weight_of(name) for name in network_config.auxiliary}
         self._is_team_up_to_date = False  # about weights and optimiser of this trainer
         self._parameters = dict(self.network.named_parameters())
         self._decayed = [weight for weight in self._parameters.values() if weight.ndim > 1]
@@ -167,9 +148,10 @@ class Trainer:
         with torch_threads(self._num_threads), self._memory_errors():
             with self._exchange():
                 numbers, norm = self._find_gradient(share)
-            loss, policy, value, entropy, kl, grad_norm, statistics, squared_weights = numbers
+            loss, grad_norm = numbers["total"], numbers["grad_norm"]
+            is_finite = math.isfinite(grad_norm) and math.isfinite(numbers["statistics"])
             # Not `loss >= HIGHEST_LOSS`: a comparison with NaN is false.
-            if not (loss < HIGHEST_LOSS and math.isfinite(grad_norm) and math.isfinite(statistics)):
+            if not (loss < HIGHEST_LOSS and is_finite):
                 self._undo_forward(buffers)
                 raise DivergedError(
                     f"step {self.num_steps}: training has diverged: loss {loss}, gradient norm"
@@ -178,38 +160,42 @@ class Trainer:
             self._update(rate, norm)
         return StepMetrics(
             loss=loss,
-            policy_loss=policy,
-            value_loss=value,
-            entropy=entropy,
-            kl=kl,
+            policy_loss=numbers["policy"],
+            value_loss=numbers["value"],
+            entropy=numbers["entropy"],
+            kl=numbers["kl"],
             grad_norm=grad_norm,
             learning_rate=rate,
-            l2=0.5 * self.config.weight_decay * squared_weights,
+            l2=0.5 * self.config.weight_decay * numbers["decayed"],
+            auxiliary={name: numbers[name] for name in self._loss_weights},
         )
 
-    def _find_gradient(self, share: Share) -> tuple[list[float], torch.Tensor]:
+    def _find_gradient(self, share: Share) -> tuple[dict[str, float], torch.Tensor]:
         """Runs the network forward and back.
 
         Returns:
-            The terms of the loss, the gradient's norm and the sums of squares of batch norm's
-            statistics and of the weights that decay, over all processes; the norm once more as a
-            tensor, before clipping.
+            By name, over all processes: the terms of the loss, the gradient's norm and the sums of
+            squares of batch norm's statistics and of the weights that decay; the norm once more as
+            a tensor, before clipping.
         """
         self._optimizer.zero_grad(set_to_none=True)
-        terms = self._compare(*self._predict(self._learning, share.rows.observations), share)
-        torch.autograd.backward(terms.total)
+        terms = self._compare(self._predict(self._learning, share.rows.observations), share)
+        torch.autograd.backward(terms["total"])
         gradients = [weight.grad for weight in self._parameters.values()]
         norm = torch.nn.utils.get_total_norm([g for g in gradients if g is not None])
-        watched = [norm, _squared(self._statistics), _squared(self._decayed)]
-        numbers = torch.stack([*terms, *watched]).detach()
+        terms["grad_norm"] = norm
+        terms["statistics"] = _squared(self._statistics)
+        terms["decayed"] = _squared(self._decayed)
+        numbers = torch.stack([*terms.values()]).detach()
         if self._team is not None:
             numbers = self._team.mean(numbers)
-        return numbers.tolist(), norm
+        return dict(zip(terms, numbers.tolist(), strict=True)), norm
 
     def validate(self, rows: TrainingRows) -> ValidationMetrics:
         """Measures the weights that play, on rows that must not be empty; nothing is changed."""
-        tensors = {} if self._average is None else self._average.tensors
-        network = partial(torch.func.functional_call, self.network, tensors)
+        average = {} if self._average is None else self._average.tensors
+        tensors = {f"network.{name}": tensor for name, tensor in average.items()}
+        network = partial(torch.func.functional_call, self._all_outputs, tensors)
         answers = []
         self.network.eval()
         try:
@@ -217,12 +203,19 @@ class Trainer:
                 for begin in range(0, len(rows.value_targets), self.config.batch_size):
                     part = rows.observations[begin : begin + self.config.batch_size]
                     answers.append(self._predict(network, part))
-                logits, values = (torch.cat(parts) for parts in zip(*answers, strict=True))
-                terms = self._compare(logits, values, Share(rows, weight_sum=None))
+                outputs = join_outputs(answers)
+                terms = self._compare(outputs, Share(rows, weight_sum=None))
         finally:
             self.network.train()
-        _, policy, value, entropy, kl = torch.stack([*terms]).tolist()
-        return ValidationMetrics(policy, value, entropy, kl, values.float().cpu().numpy())
+        numbers = dict(zip(terms, torch.stack([*terms.values()]).tolist(), strict=True))
+        return ValidationMetrics(
+            policy_loss=numbers["policy"],
+            value_loss=numbers["value"],
+            entropy=numbers["entropy"],
+            kl=numbers["kl"],
+            values=outputs.values.float().cpu().numpy(),
+            auxiliary={name: numbers[name] for name in self._loss_weights},
+        )
 
     def play_weights(self) -> Weights:
         """Returns the weights to play with: the running average if there is one.
@@ -284,25 +277,36 @@ class Trainer:
         tensors = optimizer_tensors(self._optimizer, self._parameters)
         return tensors | {f"network.{name}": t for name, t in self.network.state_dict().items()}
 
-    def _predict(
-        self, network: Network, observations: np.ndarray[Any, Any]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns a network's logits [M, A] and values [M]."""
+    def _predict(self, network: Network, observations: np.ndarray[Any, Any]) -> NetworkOutputs:
+        """Returns what a network says of observations [M, C, H, W]."""
         planes = self._to_device(observations).float()
         planes = planes.contiguous(memory_format=torch.channels_last)
         is_bf16 = self.precision == "bf16"
         with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_bf16):
             return network(planes)
 
-    def _compare(self, logits: torch.Tensor, values: torch.Tensor, share: Share) -> LossTerms:
-        return compute_losses(
-            logits,
-            values,
-            policy_targets=self._to_device(share.rows.policy_targets),
-            value_targets=self._to_device(share.rows.value_targets),
-            weights=self._to_device(share.rows.weights),
-            weight_sum=share.weight_sum,
+    def _compare(self, outputs: NetworkOutputs, share: Share) -> dict[str, torch.Tensor]:
+        """Returns the terms of the loss by name, those of auxiliary heads among them."""
+        rows, weight_sum = share
+        weights = self._to_device(rows.weights)
+        terms = compute_losses(
+            outputs.logits,
+            outputs.values,
+            policy_targets=self._to_device(rows.policy_targets),
+            value_targets=self._to_device(rows.value_targets),
+            weights=weights,
+            weight_sum=weight_sum,
         )
+        losses = auxiliary_losses(
+            outputs.auxiliary,
+            targets={name: self._to_device(rows.auxiliary[name]) for name in self._loss_weights},
+            weights=weights,
+            weight_sum=weight_sum,
+        )
+        total = terms.total
+        for name, loss in losses.items():
+            total = total + self._loss_weights[name] * loss
+        return terms._asdict() | losses | {"total": total}
 
     def _to_device(self, array: np.ndarray[Any, Any]) -> torch.Tensor:
         """Copies an array to the device; unlike for `from_numpy` it may be read-only."""

@@ -31,6 +31,8 @@ class TrainerConfig:
         gradient_clip: largest norm of the gradient, null for no limit.
         ema_decay: decay per step of the running average of the weights, which then plays; null to
             play with the weights themselves.
+        ownership_weight: weight of the ownership head's loss, a mean over cells (KataGo: 1.5).
+        score_weight: weight of the score head's loss (KataGo: 0.6 in the same unit).
         precision: `fp32`, `bf16` (autocast) or `auto`: bf16 where the hardware has it.
         num_threads: CPU threads of a step, in each process that learns; null for all usable ones,
             which the processes of a machine share.
@@ -46,6 +48,8 @@ class TrainerConfig:
     final_learning_rate_fraction: float
     gradient_clip: float | None
     ema_decay: float | None
+    ownership_weight: float
+    score_weight: float
     precision: str
     num_threads: int | None
 
@@ -65,8 +69,9 @@ class TrainerConfig:
         rate, clip, average = self.learning_rate, self.gradient_clip, self.ema_decay
         check_config("train.learning_rate", rate, 0 < rate < math.inf, "a number above 0")
         check_config("train.momentum", self.momentum, 0 <= self.momentum < 1, "from 0 to below 1")
-        decay = self.weight_decay
-        check_config("train.weight_decay", decay, 0 <= decay < math.inf, "a number of at least 0")
+        for name in ("weight_decay", "ownership_weight", "score_weight"):
+            value = getattr(self, name)
+            check_config(f"train.{name}", value, 0 <= value < math.inf, "a number of at least 0")
         fraction = self.final_learning_rate_fraction
         check_config(
             "train.final_learning_rate_fraction", fraction, 0 < fraction <= 1, "above 0, at most 1"
@@ -74,6 +79,11 @@ class TrainerConfig:
         check_config("train.gradient_clip", clip, clip is None or clip > 0, "above 0, or null")
         is_decay = average is None or 0 < average < 1
         check_config("train.ema_decay", average, is_decay, "between 0 and 1, or null")
+
+    def weight_of(self, head: str) -> float:
+        """Returns the weight of an auxiliary head's loss."""
+        weight: float = getattr(self, f"{head}_weight")
+        return weight
 
 
 def learning_rate(config: TrainerConfig, num_steps: int, *, progress: float) -> float:

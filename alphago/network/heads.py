@@ -5,6 +5,8 @@ are KataGo's (Wu 2019, section 3.3): convolutions and global pooling, so that th
 every size of the board.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -12,6 +14,13 @@ from torch.nn import functional
 from alphago.errors import ConfigError
 from alphago.games.game import GameSpec
 from alphago.network.blocks import NUM_POOLED, GlobalPooling, pool_means
+
+
+class ValueFeatures(NamedTuple):
+    """What a value head knows before it says one number."""
+
+    cells: Tensor  # [B, channels, H, W]
+    hidden: Tensor  # [B, units] of the hidden layer
 
 
 class FixedPolicyHead(nn.Module):
@@ -51,8 +60,16 @@ class FixedValueHead(nn.Module):
 
     def forward(self, planes: Tensor) -> Tensor:
         """Maps [B, inputs, H, W] to values [B], the view of the player to move."""
-        hidden = functional.relu(self.norm(self.conv(planes))).flatten(1)
-        return torch.tanh(self.value(functional.relu(self.hidden(hidden)))).squeeze(1)
+        return self.read(self.features(planes))
+
+    def features(self, planes: Tensor) -> ValueFeatures:
+        """Maps [B, inputs, H, W] to what value and auxiliary heads read."""
+        cells = functional.relu(self.norm(self.conv(planes)))
+        return ValueFeatures(cells, functional.relu(self.hidden(cells.flatten(1))))
+
+    def read(self, features: ValueFeatures) -> Tensor:
+        """Returns the values [B] of features."""
+        return torch.tanh(self.value(features.hidden)).squeeze(1)
 
 
 class PooledPolicyHead(nn.Module):
@@ -109,8 +126,16 @@ class PooledValueHead(nn.Module):
 
     def forward(self, planes: Tensor) -> Tensor:
         """Maps [B, inputs, H, W] to values [B] in [-1, 1], the view of the player to move."""
-        hidden = pool_means(functional.relu(self.norm(self.conv(planes))))
-        return torch.tanh(self.value(functional.relu(self.hidden(hidden)))).squeeze(1)
+        return self.read(self.features(planes))
+
+    def features(self, planes: Tensor) -> ValueFeatures:
+        """Maps [B, inputs, H, W] to what value and auxiliary heads read."""
+        cells = functional.relu(self.norm(self.conv(planes)))
+        return ValueFeatures(cells, functional.relu(self.hidden(pool_means(cells))))
+
+    def read(self, features: ValueFeatures) -> Tensor:
+        """Returns the values [B] of features."""
+        return torch.tanh(self.value(features.hidden)).squeeze(1)
 
 
 def check_actions_are_cells(spec: GameSpec) -> None:

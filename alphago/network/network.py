@@ -2,10 +2,12 @@
 
 A stem and residual blocks keep the shape of the board; two heads turn it into one logit per action
 and one value. The board need not be square and the game need not have a pass: all sizes come from
-the `GameSpec`. `blocks.py` and `heads.py` hold the parts.
+the `GameSpec`. `blocks.py` and `heads.py` hold the parts, `auxiliary_heads.py` those that only
+training sees.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +15,7 @@ from torch.nn import functional
 
 from alphago.errors import CheckpointError, check_config, check_count
 from alphago.games.game import GameSpec
+from alphago.network.auxiliary_heads import AUXILIARY_HEADS, final_layer, make_auxiliary_head
 from alphago.network.blocks import PoolingBlock, ResidualBlock
 from alphago.network.heads import (
     FixedPolicyHead,
@@ -47,6 +50,7 @@ class NetworkConfig:
         value_channels: channels of the value head's 1x1 convolution (AlphaGo Zero: 1; KataGo's
             network of 6 blocks: 32).
         value_hidden: units of the value head's hidden layer (AlphaGo Zero: 256).
+        auxiliary: heads that only training sees, of `AUXILIARY_HEADS`; [] for none (AlphaGo Zero).
     """
 
     num_blocks: int
@@ -56,6 +60,7 @@ class NetworkConfig:
     policy_channels: int
     value_channels: int
     value_hidden: int
+    auxiliary: list[str]
 
     def __post_init__(self) -> None:
         """Checks the sizes."""
@@ -74,6 +79,11 @@ class NetworkConfig:
             at_most=self.num_channels - 1,
         )
         check_config("network.heads", self.heads, self.heads in HEADS, ", ".join(HEADS))
+        heads = self.auxiliary
+        is_list = isinstance(heads, list)
+        is_known = is_list and len(heads) == sum(name in heads for name in AUXILIARY_HEADS)
+        allowed = f"a list of {', '.join(AUXILIARY_HEADS)}, each at most once"
+        check_config("network.auxiliary", heads, is_known, allowed)
 
     @property
     def fits_every_size(self) -> bool:
@@ -81,8 +91,19 @@ class NetworkConfig:
         return self.heads == "pooled"
 
 
+class NetworkOutputs(NamedTuple):
+    """All that a network in training says of a batch, in the view of the player to move."""
+
+    logits: Tensor  # [B, A]
+    values: Tensor  # [B], in [-1, 1]
+    auxiliary: dict[str, Tensor]  # by head, see there for the shapes
+
+
 class PolicyValueNet(nn.Module):
-    """Stem, residual blocks and two heads (AlphaGo Zero, Methods, "Neural network")."""
+    """Stem, residual blocks and two heads (AlphaGo Zero, Methods, "Neural network").
+
+    Beside them there may be auxiliary heads, which only `all_outputs` asks.
+    """
 
     def __init__(self, spec: GameSpec, config: NetworkConfig) -> None:
         """Draws fresh weights from torch's global generator (`make_network` takes a seed).
@@ -97,6 +118,14 @@ class PolicyValueNet(nn.Module):
         self.blocks = nn.ModuleList(_make_block(config, i) for i in range(config.num_blocks))
         self.policy_head = _make_policy_head(spec, config)
         self.value_head = _make_value_head(spec, config)
+        self.auxiliary_heads = nn.ModuleDict(
+            {
+                name: make_auxiliary_head(
+                    name, value_channels=config.value_channels, value_hidden=config.value_hidden
+                )
+                for name in config.auxiliary
+            }
+        )
         self._initialise()
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
@@ -108,10 +137,25 @@ class PolicyValueNet(nn.Module):
         Returns:
             Logits [B, A], and values [B] in [-1, 1] in the same player's view.
         """
-        planes = functional.relu(self.stem_norm(self.stem(observations)))
+        planes = self._trunk(observations)
+        return self.policy_head(planes), self.value_head(planes)
+
+    def all_outputs(self, observations: Tensor) -> NetworkOutputs:
+        """Evaluates a batch as `forward` does, with the auxiliary heads."""
+        planes = self._trunk(observations)
+        features = self.value_head.features(planes)
+        return NetworkOutputs(
+            logits=self.policy_head(planes),
+            values=self.value_head.read(features),
+            auxiliary={name: head(features) for name, head in self.auxiliary_heads.items()},
+        )
+
+    def _trunk(self, observations: Tensor) -> Tensor:
+        """Maps observations [B, C, H, W] to the planes [B, channels, H, W] that heads read."""
+        planes: Tensor = functional.relu(self.stem_norm(self.stem(observations)))
         for block in self.blocks:
             planes = block(planes)
-        return self.policy_head(planes), self.value_head(planes)
+        return planes
 
     def _initialise(self) -> None:
         """Draws the first weights.
@@ -126,8 +170,10 @@ class PolicyValueNet(nn.Module):
                 nn.init.zeros_(module.norm2.weight)
         nn.init.kaiming_normal_(self.value_head.hidden.weight, nonlinearity="relu")
         nn.init.zeros_(self.value_head.hidden.bias)
-        for final in (*self.policy_head.final_layers(), self.value_head.value):
+        auxiliary = [final_layer(head) for head in self.auxiliary_heads.values()]
+        for final in (*self.policy_head.final_layers(), self.value_head.value, *auxiliary):
             nn.init.normal_(final.weight, std=FINAL_LAYER_STD)
+            assert final.bias is not None, "a final layer has a bias"
             nn.init.zeros_(final.bias)
 
 

@@ -28,7 +28,7 @@ _MANIFEST_TYPES: dict[str, tuple[type, str]] = {  # by entry, with what is allow
     "files": (dict, "the files with their sizes and checksums"),
 }
 # What a manifest written before these options existed does not say of its network.
-_EARLIER_NETWORK: dict[str, Any] = {"pooling_channels": 0, "heads": "fixed"}
+_EARLIER_NETWORK: dict[str, Any] = {"pooling_channels": 0, "heads": "fixed", "auxiliary": []}
 
 
 @dataclass(frozen=True, kw_only=True)

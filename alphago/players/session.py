@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from alphago.games.game import Game
 from alphago.games.notation import replay
+from alphago.games.territory import ScoredGame
 from alphago.players.game_follower import Forfeit, GameFollower, GameSoFar
 from alphago.players.human import HumanPlayer, UndoRequested
 from alphago.players.player import Advisor, Player
-from alphago.players.scored_game import ScoredGame
 from alphago.types import NUM_PLAYERS, States
 
 

@@ -35,8 +35,20 @@ from train.targets import rows_from_records
 
 GO, CONNECT_FOUR = make_spec(17, 9, 9, 82), make_spec(3, 6, 7, 7)
 NETWORKS = (("Go 9x9", GO, 4, 32), ("Go 9x9", GO, 6, 64), ("Connect Four", CONNECT_FOUR, 4, 64))
-FIXED = {"heads": "fixed", "policy_channels": 4, "value_channels": 4, "value_hidden": 64}
-POOLED = {"heads": "pooled", "policy_channels": 16, "value_channels": 16, "value_hidden": 64}
+FIXED = {
+    "heads": "fixed",
+    "policy_channels": 4,
+    "value_channels": 4,
+    "value_hidden": 64,
+    "auxiliary": [],
+}
+POOLED = {
+    "heads": "pooled",
+    "policy_channels": 16,
+    "value_channels": 16,
+    "value_hidden": 64,
+    "auxiliary": [],
+}
 POOLINGS = {
     "no pooling": {"pooling_channels": 0} | FIXED,
     "in blocks": {"pooling_channels": 16} | FIXED,

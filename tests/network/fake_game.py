@@ -65,6 +65,7 @@ def make_config(**changes):
         "policy_channels": 2,
         "value_channels": 1,
         "value_hidden": 8,
+        "auxiliary": [],
     }
     return NetworkConfig(**(sizes | changes))
 

@@ -26,6 +26,7 @@ NETWORK = NetworkConfig(
     policy_channels=2,
     value_channels=1,
     value_hidden=4,
+    auxiliary=[],
 )
 CONFIG = """\
 search:
@@ -221,6 +222,16 @@ def test_folders_that_hold_no_network_are_refused(tmp_path, run):
     (run / "best").write_text("00000999")
     with pytest.raises(CheckpointError, match="'00000999', which is not there"):
         make_player(str(run))
+
+
+def test_a_checkpoint_written_before_options_of_the_network_existed_plays(run):
+    manifest = run / "checkpoints" / "00000200" / "manifest.json"
+    content = json.loads(manifest.read_text())
+    for name in ("pooling_channels", "heads", "auxiliary"):
+        del content["network"][name]
+    manifest.write_text(json.dumps(content))
+    player = make_player(str(run))
+    assert player.choose_actions(GAME.initial_states(1)).tolist() == [2]
 
 
 # --- which game a network may play ---

@@ -19,8 +19,12 @@ def test_rates_and_ratios_fit_together() -> None:
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
-def test_the_bare_loop_learns_what_the_trainer_learns(precision: str, optimizer: str) -> None:
+@pytest.mark.parametrize("game", ["tic_tac_toe", "go_5x5"])  # the latter with auxiliary heads
+def test_the_bare_loop_learns_what_the_trainer_learns(
+    precision: str, optimizer: str, game: str
+) -> None:
     config = tiny_config(
+        f"game={game}",
         "train.gradient_clip=null",
         "train.warmup_steps=0",
         f"train.precision={precision}",
@@ -28,7 +32,9 @@ def test_the_bare_loop_learns_what_the_trainer_learns(precision: str, optimizer:
     )
     spec = make_game(config.game.text).spec
     trainer = Trainer(spec, config.network, config.train, device=CPU, seed=config.seed)
-    rows = random_rows(spec, num_rows=16, rng=np.random.default_rng(0))
+    heads = config.network.auxiliary
+    assert bool(heads) == (game == "go_5x5")
+    rows = random_rows(spec, heads, num_rows=16, rng=np.random.default_rng(0))
     step = make_bare_step(config, rows, device=CPU, precision=precision)
     ours = [trainer.step(rows, 0.0).loss for _ in range(4)]
     theirs = [step().item() for _ in range(4)]

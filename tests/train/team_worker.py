@@ -10,7 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.train.training_setups import TINY, random_rows, trainer_config
+from alphago.network.network import NetworkConfig
+from tests.train.training_setups import (
+    TINY,
+    TINY_AUXILIARY,
+    auxiliary_rows,
+    random_rows,
+    trainer_config,
+)
 from train.distributed import Team
 from train.followers import Follower, TrainerSetup, make_trainer
 from train.targets import TrainingRows
@@ -20,9 +27,9 @@ SETTINGS = {"batch_size": 16, "learning_rate": 0.5, "weight_decay": 0.01}
 RESUMED_SETTINGS = SETTINGS | {"optimizer": "adamw", "learning_rate": 0.01, "ema_decay": 0.9}
 
 
-def setup(**settings: object) -> TrainerSetup:
+def setup(network: NetworkConfig = TINY, **settings: object) -> TrainerSetup:
     config = trainer_config(**settings)
-    return TrainerSetup(game="tic_tac_toe", network=TINY, train=config, device="cpu", seed=0)
+    return TrainerSetup(game="tic_tac_toe", network=network, train=config, device="cpu", seed=0)
 
 
 def weighted_rows() -> TrainingRows:
@@ -33,7 +40,7 @@ def weighted_rows() -> TrainingRows:
 def first_step(team: Team) -> Trainer:
     trainer = make_trainer(setup(**SETTINGS), team)
     metrics = trainer.step(random_rows(1), 0.0)
-    print("metrics", *metrics, flush=True)
+    print("metrics", metrics.loss, metrics.grad_norm, flush=True)
     return trainer
 
 
@@ -68,11 +75,20 @@ def diverged(team: Team) -> Trainer:
     return trainer
 
 
+def auxiliary(team: Team) -> Trainer:
+    """A step of a network with auxiliary heads."""
+    trainer = make_trainer(setup(TINY_AUXILIARY, **SETTINGS), team)
+    metrics = trainer.step(auxiliary_rows(4), 0.0)
+    print("auxiliary", *metrics.auxiliary.values(), flush=True)
+    return trainer
+
+
 SCENARIOS: dict[str, Callable[[Team], Trainer]] = {
     "first_step": first_step,
     "weighted": weighted,
     "resumed": resumed,
     "diverged": diverged,
+    "auxiliary": auxiliary,
 }
 
 

@@ -19,9 +19,17 @@ from alphago.network.network import make_network, weights_of
 from scripts.main import main
 from tests.scripts.tiny_run import TINY as TINY_RUN
 from tests.train import team_worker
-from tests.train.training_setups import TINY, TTT, make_trainer, random_rows
+from tests.train.training_setups import (
+    TINY,
+    TINY_AUXILIARY,
+    TTT,
+    auxiliary_rows,
+    make_trainer,
+    random_rows,
+)
 from train import trainer as trainer_module
 from train.distributed import Team
+from train.losses import auxiliary_losses
 from train.targets import TrainingRows
 from train.trainer import num_threads_for
 
@@ -80,7 +88,9 @@ def stepped_by_hand(rows: TrainingRows) -> tuple[State, float, float]:
     halves = [network, copy.deepcopy(network)]  # each measures batch norm's statistics for itself
     total = 0.0
     for half, part in zip(halves, (slice(0, 8), slice(8, 16)), strict=True):
-        observations, policies, values, weights = (torch.tensor(array[part]) for array in rows)
+        observations, policies, values, weights = (
+            torch.tensor(array[part]) for array in rows.arrays()
+        )
         logits, answers = half(observations.float())
         policy = -(policies * torch.log_softmax(logits, dim=1)).sum(dim=1)
         losses = policy + (answers - values) ** 2
@@ -116,7 +126,22 @@ def test_the_metrics_are_those_of_the_whole_minibatch(team: tuple[Path, list[str
     (line,) = [line for line in team[1] if line.startswith("metrics ")]
     metrics = [float(number) for number in line.split()[1:]]
     assert metrics[0] == pytest.approx(loss, rel=1e-5)
-    assert metrics[5] == pytest.approx(norm, rel=1e-4)
+    assert metrics[1] == pytest.approx(norm, rel=1e-4)
+
+
+def test_the_targets_of_auxiliary_heads_are_dealt_out(team: tuple[Path, list[str]]) -> None:
+    network = make_network(TTT.spec, TINY_AUXILIARY, seed=0).train()
+    rows = auxiliary_rows(4)
+    parts = [
+        network.all_outputs(torch.tensor(rows.observations[half]).float())
+        for half in (slice(0, 8), slice(8, 16))
+    ]
+    said = {name: torch.cat([part.auxiliary[name] for part in parts]) for name in rows.auxiliary}
+    targets = {name: torch.tensor(array) for name, array in rows.auxiliary.items()}
+    losses = auxiliary_losses(said, targets=targets, weights=torch.ones(16))
+    (line,) = [line for line in team[1] if line.startswith("auxiliary ")]
+    got = [float(number) for number in line.split()[1:]]
+    assert got == pytest.approx([loss.item() for loss in losses.values()], rel=1e-5)
 
 
 @pytest.mark.parametrize("scenario", team_worker.SCENARIOS)
@@ -279,7 +304,7 @@ def test_steps_use_the_usable_cpus_and_a_team_shares_those_of_its_machine(
     assert num_threads_for(SimpleNamespace(local_size=8)) == 1
     seen = []
     trainer = make_trainer(num_threads=None)
-    trainer.network.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+    trainer.network.stem.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
     trainer.step(random_rows(0), 0.0)
     trainer.validate(random_rows(0))
     assert seen == [5, 5]

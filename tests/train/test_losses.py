@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from train.losses import compute_losses
+from train.losses import auxiliary_losses, compute_losses, ownership_loss, score_loss
 
 
 def losses(logits, values, policy_targets, value_targets, weights):
@@ -79,3 +79,36 @@ def test_half_precision_answers_are_compared_in_float32() -> None:
     )
     assert all(term.dtype == torch.float32 for term in terms)
     assert terms.policy.item() == pytest.approx(math.log(3), rel=1e-6)
+
+
+def test_the_ownership_loss_is_the_cross_entropy_of_each_cell() -> None:
+    logits = torch.tensor([[math.log(3), math.log(3), math.log(3), -200.0]])  # 3/4, and surely not
+    owners = torch.tensor([[1, -1, 0, -1]], dtype=torch.int8)
+    cells = [-math.log(3 / 4), -math.log(1 / 4), -0.5 * math.log(3 / 16), 0.0]
+    assert ownership_loss(logits, owners).tolist() == pytest.approx([sum(cells) / 4])
+
+
+def test_an_even_guess_of_ownership_costs_ln_2_and_its_gradient_is_the_gap() -> None:
+    logits = torch.zeros(1, 4, requires_grad=True)
+    loss = ownership_loss(logits, torch.tensor([[1, 0, -1, -1]], dtype=torch.int8))
+    assert loss.item() == pytest.approx(math.log(2))
+    loss.sum().backward()
+    torch.testing.assert_close(logits.grad, torch.tensor([[-0.5, 0.0, 0.5, 0.5]]) / 4)
+
+
+def test_the_score_loss_is_huber_in_units_of_20_points() -> None:
+    leads = torch.tensor([0.5, -0.25, 0.0])
+    scores = torch.tensor([16.0, -5.0, 40.0])  # errors of 6, 0 and 40 points; linear beyond 12
+    expected = [0.5 * 0.3**2, 0.0, 0.6 * (2.0 - 0.3)]
+    assert score_loss(leads, scores).tolist() == pytest.approx(expected)
+
+
+def test_auxiliary_losses_are_weighted_means_in_float32() -> None:
+    outputs = {"score": torch.tensor([1.0, 0.0], dtype=torch.bfloat16)}
+    targets = {"score": torch.tensor([0.0, 0.0])}
+    weights = torch.tensor([1.0, 3.0])
+    mean = auxiliary_losses(outputs, targets=targets, weights=weights)["score"]
+    assert mean.dtype == torch.float32
+    assert mean.item() == pytest.approx(0.6 * 0.7 / 4)
+    share = auxiliary_losses(outputs, targets=targets, weights=weights, weight_sum=8.0)["score"]
+    assert share.item() == pytest.approx(0.6 * 0.7 / 8)

@@ -27,6 +27,7 @@ def replay_config(**changes: object) -> ReplayConfig:
         "samples_per_position": 1000.0,
         "holdout_fraction": 0.0,
         "root_value_share": 0.0,
+        "root_value_horizon": 1.0,
     }
     return ReplayConfig(**(settings | changes))
 
@@ -157,7 +158,7 @@ def test_samples_are_exactly_the_images_under_the_games_symmetries(name: str) ->
     game = make_game(name)
     (record,) = random_records(game, num_games=1, seed=8)
     rows = rows_from_records(game, [record])
-    middle = TrainingRows(*(array[3:4] for array in rows))
+    middle = rows.with_arrays([array[3:4] for array in rows.arrays()])
     # The target is uniform over the legal actions, so an image is again the image of the mask.
     state = game.initial_states(1)
     for action in record.actions[: np.flatnonzero(record.is_target)[3]]:
@@ -181,7 +182,7 @@ def test_the_same_stream_draws_the_same_rows() -> None:
     for buffer in buffers:
         buffer.append_games(TTT, random_records(TTT, num_games=10, seed=1))
     samples = [buffer.sample(64, np.random.default_rng(7)) for buffer in buffers]
-    for one, other in zip(*samples, strict=True):
+    for one, other in zip(*(sample.arrays() for sample in samples), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -215,7 +216,7 @@ def test_a_rebuilt_buffer_goes_on_like_one_that_never_stopped(tmp_path: Path, gr
         [buffer.newest_held_out(1000) for buffer in (rebuilt, never_stopped)],
     ]
     for pair in pairs:
-        for one, other in zip(*pair, strict=True):
+        for one, other in zip(*(rows.arrays() for rows in pair), strict=True):
             np.testing.assert_array_equal(one, other)
 
 
@@ -281,6 +282,9 @@ def test_a_growing_window_leaves_older_positions_unused() -> None:
         ("window_scale", float("inf")),
         ("samples_per_position", float("nan")),
         ("holdout_fraction", 0.6),
+        ("root_value_share", 1.1),
+        ("root_value_horizon", 0.5),
+        ("root_value_horizon", float("inf")),
     ],
 )
 def test_settings_out_of_range_are_named(key: str, value: object) -> None:

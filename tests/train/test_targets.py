@@ -42,7 +42,7 @@ def slow_rows(game: Game, records: list[GameRecord]) -> TrainingRows:
 def test_lockstep_replay_equals_one_game_after_the_other(game: Game) -> None:
     records = random_records(game, num_games=40, seed=3)
     rows = rows_from_records(game, records)
-    for got, expected in zip(rows, slow_rows(game, records), strict=True):
+    for got, expected in zip(rows.arrays(), slow_rows(game, records).arrays(), strict=True):
         assert got.dtype == expected.dtype
         np.testing.assert_array_equal(got, expected)
 
@@ -65,6 +65,44 @@ def test_the_search_has_its_share_of_the_value() -> None:
     )
     rows = rows_from_records(TTT, [record], root_value_share=0.25)
     np.testing.assert_allclose(rows.value_targets, [0.85, -0.8, 1.0, -0.75, 0.5], rtol=1e-6)
+
+
+def slow_searched_value(record: GameRecord, movers: list[int], ply: int, share: float) -> float:
+    """The oracle: a sum over all later moves, in the view of the player to move at `ply`."""
+    value, left = 0.0, 1.0
+    for later in range(ply, len(movers)):
+        sign = 1 if movers[later] == movers[ply] else -1
+        value += left * share * sign * float(record.root_values[later])
+        left *= 1 - share
+    return value + left * float(record.returns[movers[ply]])
+
+
+@pytest.mark.parametrize("horizon", [1.0, 1.25, 5.0, 1e6])
+@pytest.mark.parametrize("game", [*map(make_game, GOLDEN_NAMES), ForcedPassGame()])
+def test_searched_values_equal_a_slow_sum(game: Game, horizon: float) -> None:
+    rng = np.random.default_rng(5)
+    for record in random_records(game, num_games=8, seed=4):
+        values = rng.uniform(-1, 1, len(record.actions)).astype(np.float32)
+        record = replace(record, root_values=values)
+        rows = rows_from_records(game, [record], root_value_share=0.5, root_value_horizon=horizon)
+        movers, states = [], game.initial_states(1)
+        for action in record.actions.tolist():
+            movers.append(int(game.to_play(states)[0]))
+            states = game.step(states, [action])
+        expected = [
+            0.5 * record.returns[movers[ply]]
+            + 0.5 * slow_searched_value(record, movers, ply, 1 / horizon)
+            for ply in np.flatnonzero(record.is_target).tolist()
+        ]
+        np.testing.assert_allclose(rows.value_targets, expected, atol=1e-6)
+
+
+def test_games_of_different_lengths_do_not_see_each_other() -> None:
+    records = random_records(TTT, num_games=20, seed=2)
+    settings = {"root_value_share": 0.5, "root_value_horizon": 3.0}
+    together = rows_from_records(TTT, records, **settings)
+    alone = [rows_from_records(TTT, [record], **settings).value_targets for record in records]
+    np.testing.assert_array_equal(together.value_targets, np.concatenate(alone))
 
 
 def test_only_target_positions_become_rows() -> None:

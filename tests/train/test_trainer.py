@@ -311,7 +311,7 @@ def test_bf16_learns_and_keeps_float32_weights() -> None:
 
 def test_read_only_rows_are_accepted() -> None:
     rows = random_rows(0)
-    for array in rows:
+    for array in rows.arrays():
         array.flags.writeable = False
     make_trainer().step(rows, 0.0)
     make_trainer().validate(rows)
@@ -354,6 +354,8 @@ def test_a_game_on_a_board_that_is_not_square() -> None:
         ("ema_decay", 1.0),
         ("precision", "fp16"),
         ("num_threads", 0),
+        ("ownership_weight", -0.1),
+        ("score_weight", float("nan")),
     ],
 )
 def test_settings_out_of_range_are_named(key: str, value: object) -> None:

@@ -32,6 +32,7 @@ NETWORK = NetworkConfig(
     policy_channels=2,
     value_channels=1,
     value_hidden=8,
+    auxiliary=[],
 )
 SEARCH = SearchConfig(
     exploration_init=1.25,
@@ -131,6 +132,7 @@ def tiny_config(changes: Mapping[str, object] | None = None, /, **top: object) -
             samples_per_position=2.0,
             holdout_fraction=0.25,
             root_value_share=0.25,
+            root_value_horizon=3.0,
         ),
         "train": trainer_config(optimizer="adamw", learning_rate=0.01, num_threads=1),
         "gate": GateConfig(

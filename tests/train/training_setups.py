@@ -1,5 +1,7 @@
 """A small trainer and made-up rows, shared by the tests of trainer and checkpoints."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from alphago.games import make_game
@@ -17,7 +19,12 @@ TINY = NetworkConfig(
     policy_channels=2,
     value_channels=1,
     value_hidden=8,
+    auxiliary=[],
 )
+
+
+# Made-up targets will do: tic-tac-toe knows no territory.
+TINY_AUXILIARY = replace(TINY, auxiliary=["ownership", "score"])
 
 
 def trainer_config(**changes: object) -> TrainerConfig:
@@ -32,14 +39,16 @@ def trainer_config(**changes: object) -> TrainerConfig:
         "final_learning_rate_fraction": 0.1,
         "gradient_clip": 1.0,
         "ema_decay": None,
+        "ownership_weight": 1.5,
+        "score_weight": 0.6,
         "precision": "fp32",
         "num_threads": 1,
     }
     return TrainerConfig(**(settings | changes))
 
 
-def make_trainer(*, seed: int = 0, **changes: object) -> Trainer:
-    return Trainer(TTT.spec, TINY, trainer_config(**changes), device="cpu", seed=seed)
+def make_trainer(*, seed: int = 0, network: NetworkConfig = TINY, **changes: object) -> Trainer:
+    return Trainer(TTT.spec, network, trainer_config(**changes), device="cpu", seed=seed)
 
 
 def random_rows(seed: int, *, num_rows: int = 16) -> TrainingRows:
@@ -49,4 +58,15 @@ def random_rows(seed: int, *, num_rows: int = 16) -> TrainingRows:
         policy_targets=rng.dirichlet(np.ones(9), num_rows).astype(np.float32),
         value_targets=rng.choice([-1, 0, 1], num_rows).astype(np.float32),
         weights=np.ones(num_rows, np.float32),
+    )
+
+
+def auxiliary_rows(seed: int, *, num_rows: int = 16) -> TrainingRows:
+    """Returns rows for a trainer of `TINY_AUXILIARY`."""
+    rng = np.random.default_rng([seed, 1])
+    return random_rows(seed, num_rows=num_rows)._replace(
+        auxiliary={
+            "ownership": rng.integers(-1, 2, (num_rows, 9)).astype(np.int8),
+            "score": rng.normal(0, 15, num_rows).astype(np.float32),
+        }
     )
