@@ -36,7 +36,9 @@ class SelfPlayConfig:
         random_opening_probability: share of games that start with random moves.
         random_opening_plies: such a game starts with 1 to this many random moves.
         pass_guard: share of the board, 0 to 1, that must be occupied before self-play considers a
-            pass; 0 for no guard. It changes priors, never what is legal (see `pass_guard.py`).
+            pass; 0 for no guard. It changes priors, never what is legal (see `prior_guard.py`).
+        eye_guard: whether self-play keeps from filling own eyes, likewise; of no effect in games
+            without eyes.
         cache_size: positions whose evaluations a group of games keeps until its network changes,
             so that the next search need not ask for them again; 0 for none. Games stay the same.
         games_per_call: finished games after which an actor hands its records over.
@@ -61,6 +63,7 @@ class SelfPlayConfig:
     random_opening_probability: float
     random_opening_plies: int
     pass_guard: float
+    eye_guard: bool
     cache_size: int
     games_per_call: int
     max_in_flight: int

@@ -23,7 +23,7 @@ from alphago.types import BoolArray, Evaluator, FloatArray, States, UInt8Array, 
 from selfplay.config import SelfPlayConfig
 from selfplay.evaluators import TrainableEvaluator
 from selfplay.exploration import make_exploration
-from selfplay.pass_guard import PassGuard
+from selfplay.prior_guard import PriorGuard
 from selfplay.records import GameRecord
 
 
@@ -161,11 +161,17 @@ class SelfPlay:
         return (self._search.num_bytes + self._cache.num_bytes) / self._config.num_games
 
     def _make_evaluator(self) -> Evaluator:
-        """Returns the network as the search asks it: behind the cache and the pass guard."""
-        evaluator: Evaluator = self._cache if self._config.cache_size > 0 else self._network
-        if self._config.pass_guard == 0:
+        """Returns the network as the search asks it: behind its cache and the guard."""
+        config = self._config
+        evaluator: Evaluator = self._cache if config.cache_size > 0 else self._network
+        if config.pass_guard == 0 and not config.eye_guard:
             return evaluator
-        return PassGuard(self._game, evaluator, occupied_share=self._config.pass_guard)
+        return PriorGuard(
+            self._game,
+            evaluator,
+            occupied_share=config.pass_guard,
+            guards_eyes=config.eye_guard,
+        )
 
     def set_weights(
         self, version: int, weights: Weights, positions: UInt8Array | None = None

@@ -70,6 +70,7 @@ def selfplay_config(**changes: object) -> SelfPlayConfig:
         "random_opening_probability": 0.3,
         "random_opening_plies": 2,
         "pass_guard": 0.0,
+        "eye_guard": False,
         "cache_size": 50,  # small, so that entries are replaced
         "games_per_call": 2,
         "max_in_flight": 2,

@@ -43,7 +43,7 @@ from alphago.games.go.opening import opening_actions
 from alphago.games.go.pass_alive import fill_pass_alive_all, life_room
 from alphago.games.go.plane_names import PLANE_NAMES
 from alphago.games.go.planes import NUM_PLANES, fill_extended_all, fill_history_all, liberty_counts
-from alphago.games.go.playout import playout_actions, playout_returns
+from alphago.games.go.playout import own_eyes, playout_actions, playout_returns
 from alphago.games.go.rules import KO_RULES, GoRules
 from alphago.games.go.scoring import count_points, count_territory, fill_owners_all
 from alphago.games.go.setup import check_liberties, go_symmetries, setup_board
@@ -378,6 +378,10 @@ class Go:
             is_territory=self.rules.scoring == "territory",
             white_points=self._white_points,
         )
+
+    def own_eyes(self, states: States) -> BoolArray:
+        """Returns bool [B, A], the plays that would fill an eye of the player to move."""
+        return own_eyes(self, states)
 
     def playout_actions(self, states: States) -> BoolArray:
         """Returns bool [B, A], the legal actions worth trying, see `playout.py`."""

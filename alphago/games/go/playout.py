@@ -31,7 +31,9 @@ from alphago.games.go.layout import (
     go_rows,
 )
 from alphago.games.go.light_board import (
+    BORDER,
     LIGHT_BOARD,
+    MAX_POINTS,
     NO_POINT,
     clear_board,
     copy_board,
@@ -139,14 +141,32 @@ def playout_actions(game: "Go", states: States) -> BoolArray:
         bool [B, A], all False in a finished game.
     """
     actions = game.legal_actions(states)
-    facts = np.ascontiguousarray(states["facts"])
-    drop_own_eyes_all(game.board(states), facts, np.empty(1, LIGHT_BOARD), actions)
+    actions &= ~own_eyes(game, states)
+    actions[:, -1] &= ~actions[:, :-1].any(axis=1)
+    facts = states["facts"]
     if (facts[:, NUM_PASSES] == 1).any():
         scores = game.score(states)
         wins = np.where(facts[:, TO_PLAY] == 0, scores > 0, scores < 0)
         ends_won = (facts[:, NUM_PASSES] == 1) & wins & ~game.is_over(states)
         actions[ends_won] = np.arange(actions.shape[1]) == game.spec.pass_action
     return actions
+
+
+def own_eyes(game: "Go", states: States) -> BoolArray:
+    """Finds the eyes of the players to move, see `is_own_eye`.
+
+    Args:
+        game: the rules.
+        states: [B] positions.
+
+    Returns:
+        bool [B, A], True where a play would fill one, be it legal or not; never a pass.
+    """
+    eyes = np.zeros((len(states), game.spec.num_actions), np.bool_)
+    facts = np.ascontiguousarray(states["facts"])
+    board, room = np.empty(1, LIGHT_BOARD), np.empty(MAX_POINTS, np.bool_)
+    find_own_eyes_all(game.board(states), facts, board, room, eyes)
+    return eyes
 
 
 def play_uniformly(game: "Go", states: States, *, rng: np.random.Generator) -> States:
@@ -286,28 +306,55 @@ def play_out_all(
 
 
 @kernel
-def drop_own_eyes_all(stones: Int8Array, facts: Shorts, boards: States, actions: BoolArray) -> None:
-    """Takes own eyes, and the pass where any other action is left, out of legal actions.
+def find_own_eyes(
+    board: np.void, player: int, height: int, width: int, room: BoolArray, eyes: BoolArray
+) -> None:
+    """Finds the eyes of a player on a board whose colours are set.
+
+    Nearly all points lack a wall of own stones, which is looked for without a branch.
+
+    Args:
+        board: row of LIGHT_BOARD.
+        player: whose eyes.
+        height: rows.
+        width: columns.
+        room: bool [P], of the points with the border, room to work in.
+        eyes: bool [A], filled in place but for the last, the pass.
+    """
+    colours, stride = board["colours"], width + 1
+    for point in range(count_points(height, width)):
+        room[point] = (colours[point] == player) | (colours[point] == BORDER)
+    for row in range(height):
+        for column in range(width):
+            cell = row * width + column
+            point = point_of(cell, width)
+            beside = room[point - 1] & room[point + 1]
+            walled = beside & room[point - stride] & room[point + stride]
+            eyes[cell] = walled & (colours[point] == EMPTY)
+    for cell in range(height * width):
+        if eyes[cell]:
+            eyes[cell] = is_own_eye(board, point_of(cell, width), player, stride)
+
+
+@kernel
+def find_own_eyes_all(
+    stones: Int8Array, facts: Shorts, boards: States, room: BoolArray, eyes: BoolArray
+) -> None:
+    """Finds the eyes of the players to move.
 
     Args:
         stones: int8 [B, H, W].
         facts: uint16 [B, 6], see `layout`.
         boards: [1] row of LIGHT_BOARD, room to work in.
-        actions: bool [B, A], the legal ones; changed in place.
+        room: bool [P], likewise.
+        eyes: bool [B, A], filled in place but for the last column, the pass.
     """
     num_games, height, width = stones.shape
     board = boards[0]
     clear_board(board, height, width)
     for b in range(num_games):
         set_colours(board, stones[b])
-        is_any_left = False
-        for cell in range(height * width):
-            if actions[b, cell]:
-                point = point_of(cell, width)
-                actions[b, cell] = not is_own_eye(board, point, facts[b, TO_PLAY], width + 1)
-                is_any_left |= actions[b, cell]
-        if is_any_left:
-            actions[b, height * width] = False
+        find_own_eyes(board, facts[b, TO_PLAY], height, width, room, eyes[b])
 
 
 @kernel

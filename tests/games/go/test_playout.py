@@ -90,15 +90,56 @@ def test_light_board_agrees_with_the_rules_all_through_random_games(height, widt
 )
 def test_own_eyes_by_hand(drawing, eyes):
     rows = drawing.split()
-    stones = np.array([[{"X": 0, "O": 1, ".": -1}[mark] for mark in row] for row in rows], np.int8)
-    board = light_board(stones)
-    width = stones.shape[1]
+    game = go(len(rows), len(rows[0]))
+    states = position(game, drawing)
+    assert np.flatnonzero(game.own_eyes(states)[0]).tolist() == eyes
+    board = light_board(game.board(states)[0])
+    width = len(rows[0])
     found = [
         cell
-        for cell in np.flatnonzero(stones.reshape(-1) == EMPTY)
+        for cell in np.flatnonzero(game.board(states)[0].reshape(-1) == EMPTY)
         if is_own_eye(board, point_of(cell, width), 0, width + 1)
     ]
     assert found == eyes
+
+
+def plain_eyes(stones, player):
+    """Own eyes by the definition, with lists: walled in, corners mostly not the opponent's."""
+    height, width = stones.shape
+
+    def seen(row, column, ways):
+        places = [(row + down, column + right) for down, right in ways]
+        return [stones[r, c] if 0 <= r < height and 0 <= c < width else None for r, c in places]
+
+    eyes = []
+    for row, column in np.argwhere(stones == EMPTY).tolist():
+        beside = seen(row, column, [(0, 1), (0, -1), (1, 0), (-1, 0)])
+        corners = seen(row, column, [(1, 1), (1, -1), (-1, 1), (-1, -1)])
+        allowed = 0 if None in corners else 1
+        if set(beside) <= {player, None} and corners.count(1 - player) <= allowed:
+            eyes.append(row * width + column)
+    return eyes
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 7), (4, 3), (5, 5), (9, 9)])
+def test_own_eyes_agree_with_a_plain_search_in_random_games(height, width):
+    game = go(height, width)
+    states = game.initial_states(30)
+    rng = np.random.default_rng(width)
+    num_eyes = 0
+    for _ in range(3 * height * width):
+        found = game.own_eyes(states)
+        assert not found[:, -1].any()
+        for stones, player, eyes in zip(
+            game.board(states), game.to_play(states), found, strict=True
+        ):
+            assert np.flatnonzero(eyes).tolist() == plain_eyes(stones, int(player))
+        num_eyes += found.sum()
+        states = states[~game.is_over(states)]
+        if not len(states):
+            break
+        states = game.step(states, random_legal_actions(game, states, rng=rng))
+    assert num_eyes > 0 or height * width == 1
 
 
 def test_two_eyes_of_each_player_end_a_playout_at_once():
