@@ -38,13 +38,10 @@ class PriorGuard:
         """Evaluates a batch, see `Evaluator`."""
         evaluation = self._evaluator.evaluate(states)
         guarded = self._guarded_actions(states)
-        rows = np.flatnonzero(guarded.any(axis=1))
-        if rows.size == 0:
+        if not guarded.any():
             return evaluation
-        logits = evaluation.prior_logits.copy()
-        floors = logits[rows].min(axis=1, keepdims=True) - _LOGIT_GAP
-        logits[rows] = np.where(guarded[rows], floors, logits[rows])
-        return Evaluation(logits, evaluation.value)
+        floors = evaluation.prior_logits.min(axis=1, keepdims=True) - _LOGIT_GAP
+        return Evaluation(np.where(guarded, floors, evaluation.prior_logits), evaluation.value)
 
     def _guarded_actions(self, states: States) -> BoolArray:
         """Returns bool [B, A], the actions that get no prior."""

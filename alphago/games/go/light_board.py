@@ -106,8 +106,11 @@ def set_colours(board: np.void, stones: Int8Array) -> None:
     """Makes the colours those of a position, int8 [H, W], and nothing else. Enough for eyes."""
     height, width = stones.shape
     for row in range(height):
+        first = (row + 1) * (
+            width + 1
+        ) + 1  # as `point_of`, but a division takes longer than all else
         for column in range(width):
-            board["colours"][point_of(row * width + column, width)] = stones[row, column]
+            board["colours"][first + column] = stones[row, column]
 
 
 @kernel

@@ -325,12 +325,12 @@ def find_own_eyes(
     for point in range(count_points(height, width)):
         room[point] = (colours[point] == player) | (colours[point] == BORDER)
     for row in range(height):
+        first = point_of(row * width, width)
         for column in range(width):
-            cell = row * width + column
-            point = point_of(cell, width)
+            point = first + column
             beside = room[point - 1] & room[point + 1]
             walled = beside & room[point - stride] & room[point + stride]
-            eyes[cell] = walled & (colours[point] == EMPTY)
+            eyes[row * width + column] = walled & (colours[point] == EMPTY)
     for cell in range(height * width):
         if eyes[cell]:
             eyes[cell] = is_own_eye(board, point_of(cell, width), player, stride)
