@@ -57,7 +57,7 @@ def select_by_puct(
         fpu_reduction: how far below the node's value an untried action is assumed to be.
     """
     here = nodes[node]
-    best_action = find_best_untried(nodes, node, untried_priors)
+    best_action = find_best_untried(here, untried_priors)
     best_child = UNVISITED
     best_score = np.float32(-np.inf)
     if best_action != NONE_UNTRIED:
@@ -75,23 +75,6 @@ def select_by_puct(
             best_action = nodes[child]["action"]
             best_child = child
     return best_action, best_child
-
-
-@kernel
-def select_action(
-    trees: Tree, b: int, node: int, puct: PuctConstants, gumbel: GumbelRows
-) -> tuple[int, int]:
-    """Returns an action of a node of game b by the rule of its row, and its child or UNVISITED."""
-    if gumbel.is_on[b]:
-        return select_by_gumbel(trees, b, node, gumbel)
-    return select_by_puct(
-        trees.nodes[b],
-        node,
-        trees.children[b, node],
-        trees.untried_priors[b, node],
-        puct.exploration[trees.nodes[b, node]["visits"]],
-        puct.root_fpu_reduction if node == ROOT else puct.fpu_reduction,
-    )
 
 
 @kernel
@@ -117,7 +100,17 @@ def select_leaves(
         if remaining[b] > 0 and trees.num_nodes[b] == 0:
             leaves.kinds[b] = LEAF_ROOT
         while remaining[b] > 0 and leaves.kinds[b] == LEAF_NONE:
-            action, child = select_action(trees, b, node, puct, gumbel)
+            if gumbel.is_on[b]:
+                action, child = select_by_gumbel(trees, b, node, gumbel)
+            else:
+                action, child = select_by_puct(
+                    nodes,
+                    node,
+                    trees.children[b, node],
+                    trees.untried_priors[b, node],
+                    puct.exploration[nodes[node]["visits"]],
+                    puct.root_fpu_reduction if node == ROOT else puct.fpu_reduction,
+                )
             if child == UNVISITED:
                 leaves.kinds[b] = LEAF_CHILD
                 leaves.actions[b] = action

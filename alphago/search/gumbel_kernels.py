@@ -72,7 +72,10 @@ def transform_values(
     b: int,
     gumbel: GumbelRows,
 ) -> ValueTransform:
-    """Completes the values of a node by v_mix; those of its children go to `gumbel.values`."""
+    """Completes the values of a node by v_mix.
+
+    Values and priors of its children go to `gumbel.values` and `gumbel.weights`.
+    """
     here = nodes[node]
     prior_sum, product_sum = 0.0, 0.0
     lowest, highest = np.inf, -np.inf
@@ -83,6 +86,7 @@ def transform_values(
         value = np.float64(own_value_sum(nodes, child, here["to_play"])) / visits
         prior = max(np.float64(nodes[child]["prior"]), SMALLEST_PRIOR)
         gumbel.values[place] = value
+        gumbel.weights[place] = prior
         prior_sum += prior
         product_sum += prior * value
         lowest, highest = min(lowest, value), max(highest, value)
@@ -95,6 +99,14 @@ def transform_values(
 
 
 @kernel
+def weigh(values: Float64Array, weights: Float64Array, transform: ValueTransform) -> None:
+    """Multiplies priors of some children, in `weights`, by e to sigma of their values, in place."""
+    for place in range(values.size):  # short and without branches, so that it runs on vectors
+        exponent = transform.slope * (values[place] - transform.highest)
+        weights[place] *= exp_of_negative(exponent)
+
+
+@kernel
 def select_improved(trees: Tree, b: int, node: int, gumbel: GumbelRows) -> tuple[int, int]:
     """Returns the action that is furthest behind its share of the improved policy, and its child.
 
@@ -102,7 +114,7 @@ def select_improved(trees: Tree, b: int, node: int, gumbel: GumbelRows) -> tuple
     """
     nodes, children = trees.nodes[b], trees.children[b, node]
     here = nodes[node]
-    best_action = find_best_untried(nodes, node, trees.untried_priors[b, node])
+    best_action = find_best_untried(here, trees.untried_priors[b, node])
     has_untried = best_action != NONE_UNTRIED
     transform = transform_values(nodes, node, children, has_untried, b, gumbel)
     total, untried_weight = 0.0, 0.0
@@ -111,10 +123,9 @@ def select_improved(trees: Tree, b: int, node: int, gumbel: GumbelRows) -> tuple
         factor = exp_of_negative(transform.slope * (transform.mixed_value - transform.highest))
         untried_weight = prior * factor
         total = max(1.0 - np.float64(here["tried_prior"]), prior) * factor
-    for place in range(here["num_children"]):
-        prior = max(np.float64(nodes[children[place]]["prior"]), SMALLEST_PRIOR)
-        factor = exp_of_negative(transform.slope * (gumbel.values[place] - transform.highest))
-        gumbel.weights[place] = prior * factor
+    num_children = here["num_children"]
+    weigh(gumbel.values[:num_children], gumbel.weights[:num_children], transform)
+    for place in range(num_children):
         total += gumbel.weights[place]
     best_child = UNVISITED
     best_score = untried_weight / total if has_untried else -np.inf
@@ -151,7 +162,7 @@ def select_considered(trees: Tree, b: int, num_visits: int, gumbel: GumbelRows) 
     untried_priors = trees.untried_priors[b, ROOT]
     if num_visits == 0:  # all have the same value
         return best_untried_at_root(untried_priors, gumbel.root_scores[b]), UNVISITED
-    has_untried = find_best_untried(nodes, ROOT, untried_priors) != NONE_UNTRIED
+    has_untried = find_best_untried(nodes[ROOT], untried_priors) != NONE_UNTRIED
     transform = transform_values(nodes, ROOT, children, has_untried, b, gumbel)
     best_action, best_child = NONE_UNTRIED, UNVISITED
     best_score = -np.inf
@@ -182,7 +193,7 @@ def fill_improved_policy(trees: Tree, b: int, gumbel: GumbelRows, policy: FloatA
     """Writes the improved policy of a root, softmax(logits + sigma(completed values)), [A]."""
     nodes, children = trees.nodes[b], trees.children[b, ROOT]
     untried_priors = trees.untried_priors[b, ROOT]
-    has_untried = find_best_untried(nodes, ROOT, untried_priors) != NONE_UNTRIED
+    has_untried = find_best_untried(nodes[ROOT], untried_priors) != NONE_UNTRIED
     transform = transform_values(nodes, ROOT, children, has_untried, b, gumbel)
     factor = exp_of_negative(transform.slope * (transform.mixed_value - transform.highest))
     total = 0.0

@@ -54,15 +54,15 @@ def own_value_sum(nodes: Nodes, child: int, to_play: int) -> Any:
 
 
 @kernel
-def find_best_untried(nodes: Nodes, node: int, untried_priors: FloatArray) -> int:
+def find_best_untried(node: np.void, untried_priors: FloatArray) -> int:
     """Returns a node's untried action of the highest prior [A], or NONE_UNTRIED.
 
     All untried actions have the same value, so that of them only this one is looked at; it is kept
     until it is tried.
     """
-    if nodes[node]["best_untried"] == NOT_LOOKED_UP:
-        nodes[node]["best_untried"] = highest_prior(untried_priors)
-    return int(nodes[node]["best_untried"])
+    if node["best_untried"] == NOT_LOOKED_UP:
+        node["best_untried"] = highest_prior(untried_priors)
+    return int(node["best_untried"])
 
 
 @kernel
