@@ -29,6 +29,8 @@ class SelfPlayConfig:
             target.
         full_search_probability: share of moves with a full search; 1 turns fast searches off
             (KataGo: 0.25).
+        tree_reuse: whether a fast search goes on with what the last one found below the move, with
+            a budget that counts all visits (KataGo). Full searches start afresh, unbiased.
         temperature_early: temperature of the first moves (AlphaGo Zero: 1).
         temperature_late: temperature of all later moves (AlphaGo Zero: 0).
         temperature_moves: number of moves of a game that use `temperature_early` (AlphaGo Zero:
@@ -57,6 +59,7 @@ class SelfPlayConfig:
     num_simulations: int
     fast_num_simulations: int
     full_search_probability: float
+    tree_reuse: bool
     temperature_early: float
     temperature_late: float
     temperature_moves: int

@@ -149,6 +149,7 @@ class SelfPlay:
                 num_rows=config.num_games,
                 max_simulations=max(config.num_simulations, config.fast_num_simulations),
             )
+        self._num_kept = np.zeros(config.num_games, np.int64)  # visits a row's search began with
         self._states = game.initial_states(config.num_games)
         # Numpy copies structured rows field by field; bytes are copied several times faster.
         self._state_bytes = state_bytes(self._states)
@@ -198,8 +199,9 @@ class SelfPlay:
             self._search.run_simulation()
             self._explore()
             rows = self._search.finished_rows()
-            if rows.size:
+            while rows.size:  # again: a search that goes on may have its visits already
                 records += self._make_moves(rows)
+                rows = self._search.finished_rows()
         done = zip(self._totals(), before, strict=True)
         return PlayReport(records, PlayStats._make(now - then for now, then in done))
 
@@ -267,7 +269,7 @@ class SelfPlay:
             # What other searches found is forgotten as well: a run that goes on from a checkpoint
             # does not know it either, and the two shall be equal.
             self._cache.clear()
-            self._start_searches(rows)
+            self._start_searches(rows, has_tree=np.zeros(len(rows), np.bool_))
             self._searches_are_stale = False
 
     def _begin_game(self, row: int) -> GameInProgress:
@@ -289,15 +291,37 @@ class SelfPlay:
         states: States = self._state_bytes[rows].view(self._states.dtype)[:, 0]
         return states
 
-    def _start_searches(self, rows: npt.NDArray[np.int64]) -> None:
-        """Starts the next search of each row, a full or a fast one (KataGo 3.1)."""
+    def _start_searches(self, rows: npt.NDArray[np.int64], *, has_tree: BoolArray) -> None:
+        """Starts the next search of each row, a full or a fast one (KataGo 3.1).
+
+        Args:
+            rows: int [K], the rows.
+            has_tree: bool [K], whether the last search of the row led to its position.
+        """
         budgets = np.full(len(rows), self._config.fast_num_simulations)
-        for k, row in enumerate(rows):
+        is_fresh = np.ones(len(rows), np.bool_)
+        for k, row in enumerate(rows.tolist()):
             game = self._games[row]
             game.is_full_search = bool(game.rng.random() < self._config.full_search_probability)
             if game.is_full_search:
                 budgets[k] = self._config.num_simulations
-        self._search.start(rows, self._states_of(rows), budgets)
+            elif has_tree[k] and self._config.tree_reuse:
+                is_fresh[k] = not self._go_on(row, game.actions[-1])
+        fresh = rows[is_fresh]
+        self._num_kept[fresh] = 0
+        self._search.start(fresh, self._states_of(fresh), budgets[is_fresh])
+
+    def _go_on(self, row: int, action: int) -> bool:
+        """Lets a fast search go on with what the last one knows of the action that was played.
+
+        Its budget counts all visits. False if nothing is known; the row is to be started then.
+        """
+        if not self._search.advance(row, action):
+            return False
+        self._num_kept[row] = self._search.root_visits(row) - 1
+        num_missing = self._config.fast_num_simulations - int(self._num_kept[row])
+        self._search.resume(row, max(0, num_missing))
+        return True
 
     def _explore(self) -> None:
         """Lets full searches explore whose roots the last simulation has evaluated."""
@@ -314,7 +338,7 @@ class SelfPlay:
     def _make_moves(self, rows: npt.NDArray[np.int64]) -> list[GameRecord]:
         """Plays a move in each row whose search has ended; returns the games that it ended."""
         result = self._search.result(rows)
-        self._num_simulations += int(result.visit_counts.sum())
+        self._num_simulations += int(result.visit_counts.sum() - self._num_kept[rows].sum())
         self._num_positions += len(rows)
         found = self._exploration.conclude(self._search, rows, result, self._are_full(rows))
         actions = []
@@ -326,7 +350,7 @@ class SelfPlay:
         self._game.play(self._states, np.array(actions), rows)
         is_over = self._game.is_over(self._states_of(rows))
         records = self._end_games(rows[is_over]) if is_over.any() else []
-        self._start_searches(rows)
+        self._start_searches(rows, has_tree=~is_over)
         return records
 
     def _end_games(self, rows: npt.NDArray[np.int64]) -> list[GameRecord]:
