@@ -34,8 +34,8 @@ class TrainerConfig:
         ownership_weight: weight of the ownership head's loss, a mean over cells (KataGo: 1.5).
         score_weight: weight of the score head's loss (KataGo: 0.6 in the same unit).
         precision: `fp32`, `bf16` (autocast) or `auto`: bf16 where the hardware has it.
-        num_threads: CPU threads of a step, in each process that learns; null for all usable ones,
-            which the processes of a machine share.
+        num_threads: CPU threads of a step, in each process that learns; null for all usable ones
+            (half of them in an asynchronous run), which the processes of a machine share.
     """
 
     batch_size: int

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from alphago.errors import ConfigError
 from alphago.games.game import GameSpec
-from alphago.network.blocks import NUM_POOLED, GlobalPooling, pool_means
+from alphago.network.blocks import NUM_POOLED, GlobalPooling, pool_means, relu_
 
 
 class ValueFeatures(NamedTuple):
@@ -36,7 +36,7 @@ class FixedPolicyHead(nn.Module):
 
     def forward(self, planes: Tensor) -> Tensor:
         """Maps [B, inputs, H, W] to logits [B, A]."""
-        logits: Tensor = self.logits(functional.relu(self.norm(self.conv(planes))).flatten(1))
+        logits: Tensor = self.logits(relu_(self.norm(self.conv(planes))).flatten(1))
         return logits
 
     def final_layers(self) -> list[nn.Linear]:
@@ -64,7 +64,7 @@ class FixedValueHead(nn.Module):
 
     def features(self, planes: Tensor) -> ValueFeatures:
         """Maps [B, inputs, H, W] to what value and auxiliary heads read."""
-        cells = functional.relu(self.norm(self.conv(planes)))
+        cells = relu_(self.norm(self.conv(planes)))
         return ValueFeatures(cells, functional.relu(self.hidden(cells.flatten(1))))
 
     def read(self, features: ValueFeatures) -> Tensor:
@@ -99,7 +99,7 @@ class PooledPolicyHead(nn.Module):
         """Maps [B, inputs, H, W] to logits [B, A]."""
         pooled = self.pooling(planes)
         bias = self.bias(pooled)[:, :, None, None]
-        cells = functional.relu(self.norm(self.conv(planes) + bias))
+        cells = relu_(self.norm(self.conv(planes).add_(bias)))
         logits: Tensor = self.logits(cells.permute(0, 2, 3, 1)).flatten(1)
         if self.pass_logit is None:
             return logits
@@ -130,7 +130,7 @@ class PooledValueHead(nn.Module):
 
     def features(self, planes: Tensor) -> ValueFeatures:
         """Maps [B, inputs, H, W] to what value and auxiliary heads read."""
-        cells = functional.relu(self.norm(self.conv(planes)))
+        cells = relu_(self.norm(self.conv(planes)))
         return ValueFeatures(cells, functional.relu(self.hidden(pool_means(cells))))
 
     def read(self, features: ValueFeatures) -> Tensor:

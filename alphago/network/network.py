@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from alphago.errors import CheckpointError, check_config, check_count
 from alphago.games.game import GameSpec
 from alphago.network.auxiliary_heads import AUXILIARY_HEADS, final_layer, make_auxiliary_head
-from alphago.network.blocks import PoolingBlock, ResidualBlock
+from alphago.network.blocks import PoolingBlock, ResidualBlock, relu_
 from alphago.network.heads import (
     FixedPolicyHead,
     FixedValueHead,
@@ -152,7 +151,7 @@ class PolicyValueNet(nn.Module):
 
     def _trunk(self, observations: Tensor) -> Tensor:
         """Maps observations [B, C, H, W] to the planes [B, channels, H, W] that heads read."""
-        planes: Tensor = functional.relu(self.stem_norm(self.stem(observations)))
+        planes = relu_(self.stem_norm(self.stem(observations)))
         for block in self.blocks:
             planes = block(planes)
         return planes

@@ -85,3 +85,23 @@ def test_pooling_of_one_cell_and_of_no_rows():
     pooling = GlobalPooling(3, 2, kernel_size=3).eval()
     assert pooling(torch.ones(2, 3, 1, 1)).shape == (2, 6)
     assert pooling(torch.ones(0, 3, 4, 4)).shape == (0, 6)
+
+
+@pytest.mark.parametrize("pool", [pool_means, pool_mean_and_max])
+def test_gradients_of_pooled_planes_lie_in_memory_as_the_planes_do(pool):
+    planes = torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    middle = planes.requires_grad_() * 2  # a leaf's gradient is laid out as the leaf, come what may
+    layouts = []
+    middle.register_hook(
+        lambda grad: layouts.append(grad.is_contiguous(memory_format=torch.channels_last))
+    )
+    pool(middle).sum().backward()
+    assert layouts == [True]
+
+
+@pytest.mark.parametrize("block", [ResidualBlock(4), PoolingBlock(4, pooling_channels=2)])
+def test_blocks_leave_their_input_as_it_is(block):
+    planes = torch.randn(2, 4, 3, 3)
+    before = planes.clone()
+    block(planes).sum().backward()
+    assert torch.equal(planes, before)

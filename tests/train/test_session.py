@@ -247,6 +247,22 @@ def test_the_default_is_an_actor_per_usable_cpu_and_more_are_said_to_share(
     assert isinstance(make_pool(actor_setup(mode="inline"), sitting=0), InlinePool)
 
 
+def test_beside_actors_the_trainer_takes_half_of_the_cpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "num_threads_for", lambda team: 5)
+
+    def num_threads(**top: str) -> int | None:
+        config = tiny_config({"train.num_threads": None}, **top)
+        folder = tmp_path / top["loop"]
+        folder.mkdir()
+        with open_session(config, folder, resume=False) as session:
+            return session.trainer.config.num_threads
+
+    assert num_threads(loop="synchronous") is None
+    assert num_threads(loop="asynchronous") == 2
+
+
 def test_recent_positions_are_of_the_window_and_the_same_after_a_resume(tmp_path: Path) -> None:
     config = tiny_config()
     with open_session(config, tmp_path, resume=False) as session:
