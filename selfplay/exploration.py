@@ -20,9 +20,10 @@ from alphago.search import (
 from alphago.types import BoolArray, FloatArray, SearchResult
 from selfplay.config import SelfPlayConfig
 
-# Shares below it are left out of the targets of Gumbel's rule, which gives every legal action one:
-# a record of Go would be ten times as large, for what is below a fifth of a percent of a target
-# together. No game has a thousand actions, so that the highest share is never below.
+# Gumbel's rule gives every legal action a share of the target; those below this one are left out,
+# since a record keeps each with its action. In Go on 9x9 after 5,700 steps 27 of 38 legal actions
+# stay, and 0.5 % of the target goes; after 500 steps 36 of 37, and 0.1 %. No game has a thousand
+# actions, so that the highest share is never below.
 SMALLEST_SHARE = 1e-3
 
 

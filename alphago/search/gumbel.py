@@ -67,13 +67,12 @@ def considered_visits(num_considered: int, num_simulations: int) -> VisitCounts:
         taken by each simulation.
     """
     num_phases = max(1, math.ceil(math.log2(num_considered)))
-    num_left = num_considered
-    visits = [0] * num_considered
+    num_left, num_rounds = num_considered, 0
     schedule: list[int] = []
     while len(schedule) < num_simulations:
         for _ in range(max(1, num_simulations // (num_phases * num_left))):
-            schedule += visits[:num_left]
-            visits[:num_left] = [count + 1 for count in visits[:num_left]]
+            schedule += [num_rounds] * num_left  # all that are left were in every round so far
+            num_rounds += 1
         num_left = max(min(2, num_considered), num_left // 2)
     found = np.array(schedule[:num_simulations], np.int32)
     found.flags.writeable = False

@@ -24,6 +24,7 @@ VARIANTS = {
     "sgd with average": {"train.optimizer": "sgd", "train.ema_decay": 0.9},
     "growing window": {"replay.window_growth": "katago", "replay.window_min": 10},
     "small window": {"replay.window_size": 40},
+    "gumbel": {"selfplay.search": "gumbel"},
 }
 
 
