@@ -9,6 +9,7 @@ from alphago.errors import ConfigError
 from alphago.search import BatchSearch
 from selfplay import play as module
 from selfplay.exploration import SMALLEST_SHARE, without_small_shares
+from selfplay.play import SelfPlay
 from selfplay.records import check_record
 from tests.reference.game_records import assert_same_record
 from tests.selfplay.fake_network import CONNECT_FOUR, make_selfplay, weights
@@ -84,9 +85,12 @@ def test_full_searches_are_learnt_and_played_as_the_rule_says(
     assert set(watched.halved) == {1}
 
 
-def test_equal_seeds_play_equal_games_and_a_stop_changes_none() -> None:
-    kept = make_selfplay(search="gumbel", num_games=5)
-    stopped = make_selfplay(search="gumbel", num_games=5)
+@pytest.mark.parametrize("tree_reuse", [False, True])
+def test_equal_seeds_play_equal_games_and_a_stop_changes_none(tree_reuse: bool) -> None:
+    def make() -> SelfPlay:
+        return make_selfplay(search="gumbel", num_games=5, tree_reuse=tree_reuse)
+
+    kept, stopped = make(), make()
     for version in (4, 5):
         first, second = kept.play(7).records, stopped.play(7).records
         assert len(first) == len(second)
@@ -94,7 +98,7 @@ def test_equal_seeds_play_equal_games_and_a_stop_changes_none() -> None:
             assert_same_record(one, other)
         text = json.dumps(stopped.snapshot())
         kept.snapshot()
-        stopped = make_selfplay(search="gumbel", num_games=5)
+        stopped = make()
         stopped.restore(json.loads(text))
         for selfplay in (kept, stopped):
             selfplay.set_weights(version, weights(1.0))
