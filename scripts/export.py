@@ -1,11 +1,12 @@
-"""`alphago export`: the network of a run as a file that other programs load."""
+"""`alphago export`: the network of a run as a file for other programs, or for the package."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts.arguments import CommandLineError, Parser, hint, parse_words
+from alphago.types import MAX_SIMULATIONS
+from scripts.arguments import CommandLineError, Parser, hint, parse_words, read_number
 
 if TYPE_CHECKING:
     from alphago.games import Game
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from alphago.players.loading import FoundNetwork
     from alphago.types import UInt8Array
 
+BUNDLE = "bundle"
 # Those of alphago.network.export, which imports torch, with the names of their files.
 SUFFIXES = {
     "safetensors": ".safetensors",
@@ -20,8 +22,9 @@ SUFFIXES = {
     "onnx": ".onnx",
     "openvino": ".xml",
     "leela-zero": ".txt",
+    BUNDLE: "",  # a folder
 }
-KEYS = ("game", "output")
+KEYS = ("game", "output", "simulations")
 _SEED = 0  # of the random positions; any positions tell
 
 
@@ -31,9 +34,15 @@ def main(argv: Sequence[str]) -> None:
     _refuse_format_words(arguments.words)
     values = parse_words(arguments.words, allowed=KEYS)
     format_name = _check_format(arguments.format)
+    num_simulations = _read_simulations(values, format_name=format_name)
     found, game = find_subject(arguments.checkpoint, game_name=values.get("game"))
     path = _output_path(values.get("output"), found, format_name=format_name)
-    _export(found, game, path, format_name=format_name)
+    if format_name == BUNDLE:
+        from scripts.export_bundle import export_bundle
+
+        print(export_bundle(found, path, num_simulations=num_simulations))
+    else:
+        _export(found, game, path, format_name=format_name)
 
 
 def find_subject(text: str, *, game_name: str | None) -> "tuple[FoundNetwork, Game]":
@@ -88,8 +97,7 @@ def _positions(found: "FoundNetwork", game: "Game") -> "tuple[UInt8Array, str]":
 
     own, shape = found.positions, game.spec.observation_shape
     if own is not None and own.shape[1:] == shape and len(own) >= NUM_POSITIONS:
-        rows = np.linspace(0, len(own) - 1, NUM_POSITIONS).astype(np.int64)
-        return own[rows], "the run"
+        return own[:NUM_POSITIONS], "the run"
     rng = np.random.default_rng(_SEED)
     return game.observe(random_states(game, rng, num_rows=NUM_POSITIONS)), "random games"
 
@@ -124,6 +132,27 @@ def _refuse_format_words(words: Sequence[str]) -> None:
             raise CommandLineError(f"{word}: write --format {word.removeprefix('format=')}")
 
 
+def _read_simulations(values: Mapping[str, str], *, format_name: str) -> int | None:
+    """Returns how many simulations a move a network of the package is to play with.
+
+    Raises:
+        CommandLineError: if it is no such number, or a key stands there that the format lacks.
+    """
+    lacking = "game" if format_name == BUNDLE else "simulations"
+    if lacking in values:
+        raise CommandLineError(f"{lacking}: got {values[lacking]!r}, but {format_name} has none")
+    if "simulations" not in values:
+        return None
+    return read_number(
+        values,
+        "simulations",
+        kind=int,
+        default=0,
+        allowed=f"an integer from 1 to {MAX_SIMULATIONS}",
+        check=lambda number: 1 <= number <= MAX_SIMULATIONS,
+    )
+
+
 def _check_format(name: str | None) -> str:
     """Returns the name of a format.
 
@@ -149,7 +178,7 @@ def _output_path(text: str | None, found: "FoundNetwork", *, format_name: str) -
     if text is None:
         return Path(f"{_name_of(found.folder)}-{found.info.step}{suffix}")
     path = Path(text)
-    if path.suffix != suffix:
+    if suffix and path.suffix != suffix:
         raise CommandLineError(f"output: got {text!r}, allowed for {format_name}: NAME{suffix}")
     if not os.path.isdir(path.parent):  # also of a name that is too long to ask for
         raise CommandLineError(f"output: got {text!r}, but {path.parent} is no folder")
@@ -177,11 +206,17 @@ def _make_parser() -> Parser:
             "\n"
             "  output=FILE  where to write (RUN-STEP with the format's ending, in this folder)\n"
             "  game=GAME    NAME[:key=value,...], of another board size where the network plays\n"
-            "               every size; else it is the game that the network has learnt"
+            "               every size; else it is the game that the network has learnt\n"
+            "\n"
+            f"Of a {BUNDLE}, which has the name of its game and belongs into alphago/networks:\n"
+            "\n"
+            "  output=FOLDER  where to write (RUN-STEP in this folder)\n"
+            "  simulations=N  that it plays with if nothing else is said (the run's own number)"
         ),
         examples=(
             "alphago export runs/first --format onnx",
             "alphago export runs/go:step=4000 --format leela-zero output=network.txt",
+            "alphago export runs/go --format bundle output=alphago/networks/go_9x9 simulations=400",
         ),
         usage="CHECKPOINT --format FORMAT [output=FILE] [game=GAME]",
         keys=lambda: KEYS,
@@ -192,7 +227,7 @@ def _make_parser() -> Parser:
         help="the folder of a run or checkpoint: RUN:step=N (or best, latest)",
     )
     parser.add_argument("--format", metavar="FORMAT", help=", ".join(SUFFIXES))
-    parser.add_argument("words", nargs="*", default=[], metavar="key=value", help="output, game")
+    parser.add_argument("words", nargs="*", default=[], metavar="key=value", help=", ".join(KEYS))
     return parser
 
 
@@ -202,4 +237,5 @@ _SUMMARIES = {
     "onnx": "the same for ONNX Runtime and many others; needs the extra `export`",
     "openvino": "the same for OpenVINO: an .xml and a .bin file",
     "leela-zero": "weights of Go on 19x19 for Leela Zero, of networks like Leela Zero's",
+    BUNDLE: "a folder in half precision that plays by its name, for the package",
 }

@@ -7,16 +7,17 @@ from scripts.tables import format_table
 
 
 def main(argv: Sequence[str]) -> None:
-    """Prints one row per game, and that there are more boards for Go."""
+    """Prints one row per game, the networks that there are, and that Go has more boards."""
     parser = Parser(
         "games",
-        description="List the games that can be learnt and played.",
+        description="List the games that can be learnt and played, and the networks there are.",
         examples=["alphago games", "alphago train game=tic_tac_toe"],
         usage="",
     )
     parser.parse(argv)
     from alphago.games import GAME_NAMES, make_game
     from alphago.games.go.vertices import MAX_SIZE
+    from alphago.players.bundled import bundled_networks
 
     rows = [("game", "actions", "moves", "observation", "longest game", "symmetries")]
     for name in GAME_NAMES:
@@ -34,4 +35,7 @@ def main(argv: Sequence[str]) -> None:
             )
         )
     print(format_table(rows))
+    networks = bundled_networks()
+    if networks:
+        print(f"Networks that come with alphago: {', '.join(networks)} (alphago play NETWORK)")
     print(f"Go has other boards too: go_COLUMNSxROWS, each from 1 to {MAX_SIZE}, such as go_11x7")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scripts.arguments import CommandLineError, Parser, parse_words, read_number, seed_from
-from scripts.players import refuse_people
+from scripts.players import bundled_player, refuse_people, split_player
 
 if TYPE_CHECKING:
     from alphago.games.go import Go
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DISTRIBUTION = "alphago-selfplay"  # as in pyproject.toml
 DEFAULT_GAME = "go_19x19"  # where neither the player nor an option tells one, as GTP's own
+BUNDLED_GAME = "go_9x9"  # where no player is named either: a network comes with the package for it
 SWITCHES = {"true": True, "false": False}
 KEYS = (
     "game",
@@ -39,15 +40,18 @@ KEYS = (
 def main(argv: Sequence[str]) -> None:
     """Answers GTP commands until `quit` or the end of the input."""
     arguments = _make_parser().parse(argv)
-    values = parse_words(arguments.words, allowed=KEYS)
+    player, words = split_player(arguments.player, arguments.words)
+    values = parse_words(words, allowed=KEYS)
+    if player is None:
+        player = bundled_player(values.get("game", BUNDLED_GAME))
     options = _read_options(values)
-    refuse_people([arguments.player])
+    refuse_people([player])
     if sys.stdout is None:  # the next file to be opened would take its place
         raise CommandLineError("standard output is closed")
     if sys.stderr is None:  # likewise, and that might be GTP's output
         os.open(os.devnull, os.O_WRONLY)
     with _logging(values.get("log")), _own_output() as output:
-        serve_player(arguments.player, values, options, output=output)
+        serve_player(player, values, options, output=output)
 
 
 def _make_parser() -> Parser:
@@ -55,6 +59,8 @@ def _make_parser() -> Parser:
         "gtp",
         description=(
             "Let PLAYER answer the Go Text Protocol, version 2, on standard input and output.\n"
+            "Without a PLAYER it is the network that comes with alphago, on"
+            f" {BUNDLED_GAME} at first.\n"
             "It plays without noise. What is not GTP goes to standard error.\n\n"
             "final_score counts the board as it stands (area), all stones alive, and is what\n"
             "printsgf writes as the result. By Japanese rules, or with remove_dead=true, stones\n"
@@ -62,13 +68,14 @@ def _make_parser() -> Parser:
             "play goes on with the game."
         ),
         examples=(
+            "alphago gtp",
             "alphago gtp runs/go:simulations=400 ponder=true resign=0.05",
             "alphago gtp uct:playouts=1000 game=go_9x9 rules=japanese komi=6.5",
         ),
-        usage="PLAYER [key=value ...]",
+        usage="[PLAYER] [key=value ...]",
         keys=lambda: KEYS,
     )
-    parser.add_argument("player", metavar="PLAYER", help="KIND_OR_PATH[:key=value,...]")
+    parser.add_argument("player", nargs="?", metavar="PLAYER", help="KIND_OR_PATH[:key=value,...]")
     parser.add_argument(
         "words",
         nargs="*",

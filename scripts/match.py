@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ from scripts.match_settings import (
     MatchSettings,
     read_settings,
 )
-from scripts.players import PLAYER_HELP, choose_game, refuse_people
+from scripts.players import PLAYER_HELP, choose_game, is_option, refuse_people
 from scripts.progress_bar import progress_bar
 
 if TYPE_CHECKING:
@@ -190,8 +189,7 @@ def _refuse_options(texts: Sequence[str]) -> None:
         CommandLineError: if one does.
     """
     for text in texts:
-        key, equals, _ = text.partition("=")
-        if equals and key.isidentifier() and not os.path.exists(text):
+        if is_option(text):
             raise CommandLineError(f"{text}: both players come before the options")
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from scripts.arguments import CommandLineError, Parser, parse_words, seed_from
-from scripts.players import PLAYER_HELP, make_players
+from scripts.players import PLAYER_HELP, bundled_player, make_players, split_player
 
 SIDES = ("first", "second")
 KEYS = ("game", "side", "seed")
@@ -16,18 +16,20 @@ def main(argv: Sequence[str]) -> None:
         "play",
         description=(
             "Play in the terminal against PLAYER: a run, a checkpoint, random, minimax,\n"
-            "alphabeta, flat_mc, uct, human, or gtp:COMMAND LINE, a program that plays Go. Type\n"
-            "a move, or: hint, undo, help, quit."
+            "alphabeta, flat_mc, uct, human, or gtp:COMMAND LINE, a program that plays Go. Where\n"
+            "none is named it is the network that comes with alphago for the game. Type a move,\n"
+            "or: hint, undo, help, quit."
         ),
         examples=(
+            "alphago play game=go_9x9",
             "alphago play runs/first:simulations=200",
             "alphago play alphabeta:depth=6 game=connect_four side=second",
             "alphago play uct:playouts=5000 game=go_9x9:rules=japanese",
         ),
-        usage="PLAYER [game=GAME] [side=first|second] [seed=N]",
+        usage="[PLAYER] [game=GAME] [side=first|second] [seed=N]",
         keys=lambda: KEYS,
     )
-    parser.add_argument("player", metavar="PLAYER", help=PLAYER_HELP)
+    parser.add_argument("player", nargs="?", metavar="PLAYER", help=PLAYER_HELP)
     parser.add_argument(
         "words",
         nargs="*",
@@ -39,12 +41,15 @@ def main(argv: Sequence[str]) -> None:
         ),
     )
     arguments = parser.parse(argv)
-    values = parse_words(arguments.words, allowed=KEYS)
+    player, words = split_player(arguments.player, arguments.words)
+    values = parse_words(words, allowed=KEYS)
+    if player is None:
+        player = bundled_player(values.get("game"))
     side = values.get("side", SIDES[0])
     if side not in SIDES:
         raise CommandLineError(f"side: got {side!r}, allowed: {' or '.join(SIDES)}")
     _play(
-        arguments.player,
+        player,
         game_name=values.get("game"),
         second=side == SIDES[1],
         seed=seed_from(values),

@@ -1,5 +1,6 @@
 """Makes the players that a command line names, all for one game."""
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,9 @@ if TYPE_CHECKING:
 
 PLAYER_HELP = (  # of the argument that names a player
     "random, minimax, alphabeta:depth=N, flat_mc:playouts=N,"
-    " uct:playouts=N,seconds=S,exploration=C, gtp:COMMAND LINE, or the folder of a run or"
-    " checkpoint: RUN:simulations=N,seconds=S,exploration=C,fpu=R,precision=int8,step=N (or best,"
-    " latest)"
+    " uct:playouts=N,seconds=S,exploration=C, gtp:COMMAND LINE, a network of `alphago games`, or"
+    " the folder of a run or checkpoint:"
+    " RUN:simulations=N,seconds=S,exploration=C,fpu=R,precision=int8,step=N (or best, latest)"
 )
 
 # Of a game of Go with a GTP program: more moves than nearly all games have.
@@ -109,6 +110,51 @@ def _with_room(game: "Game") -> "Game":
         planes=game.planes,
         handicap=game.handicap,
     )
+
+
+def split_player(player: str | None, words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Tells the player of a command line, which may be left out, from its `key=value` words.
+
+    Args:
+        player: the first word, None if there is none.
+        words: the others.
+
+    Returns:
+        The player, None if no word names one, and the `key=value` words.
+    """
+    if player is not None and is_option(player):
+        return None, [player, *words]
+    return player, list(words)
+
+
+def is_option(text: str) -> bool:
+    """Tells whether a word is `key=value`, and not the name of a player."""
+    key, equals, _ = text.partition("=")
+    return bool(equals) and key.isidentifier() and not os.path.exists(text)
+
+
+def bundled_player(game_name: str | None) -> str:
+    """Returns the network that comes with the package for a game: who plays if nobody is named.
+
+    Raises:
+        CommandLineError: if there is none.
+        UnknownGameError: if the game is not registered.
+    """
+    from alphago.games import make_game
+    from alphago.players.bundled import bundled_network_for, bundled_networks
+
+    if game_name is None:
+        listed = ", ".join(bundled_networks()) or "none"
+        raise CommandLineError(
+            f"which player? name one, or a game that a network comes for (game=NAME: {listed})"
+        )
+    found = bundled_network_for(make_game(game_name).spec)
+    if found is None:
+        raise CommandLineError(
+            f"which player? no network comes for {game_name}; name one, such as uct:playouts=1000"
+            f" or the folder of a run (alphago train game={game_name})"
+        )
+    return found
 
 
 def refuse_people(texts: Sequence[str]) -> None:

@@ -31,6 +31,7 @@ PACKAGES = sorted(
     for path in (ROOT / name).rglob("__init__.py")
 )
 TAG = re.compile(r"[a-z]+/[a-z0-9_]+")
+NETWORKS = ("go_9x9",)  # that come with the package, or will
 PLAYER_KEYS = {"precision", "seconds", "simulations", "step"}  # of a run or a checkpoint
 
 
@@ -165,6 +166,8 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(
             f"scripts.{module}.find_player", lambda text: MatchPlayer(text, text, None)
         )
+    networks = dict.fromkeys(NETWORKS, Path())
+    monkeypatch.setattr("alphago.players.bundled.bundled_networks", lambda: networks)
     monkeypatch.setattr("scripts.match.choose_game", choose_game)
     monkeypatch.setattr("scripts.suite._checkpoint_players", lambda text: [(0, Path(), text)])
     for command in ("analyze", "play", "suite"):
@@ -201,8 +204,10 @@ def check_player(text: str, *, game_name: str | None) -> None:
     subject, options = split_text(text)
     if subject in KINDS:
         make_player(text, game=make_game(game_name or GAME_NAMES[0]))
+    elif subject in NETWORKS:
+        assert options.keys() <= PLAYER_KEYS
     elif subject == ENGINE_PREFIX:
-        assert "--mode gtp" in text  # without it GNU Go does not speak GTP
+        assert "gnugo" not in text or "--mode gtp" in text  # else GNU Go does not speak GTP
     else:
         assert subject.startswith("runs/")
         assert options.keys() <= PLAYER_KEYS

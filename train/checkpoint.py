@@ -17,7 +17,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +35,22 @@ from alphago.files import (
 )
 from alphago.network.network import NetworkConfig
 from alphago.network.weights import (
-    CHECKPOINT_SCHEMA_VERSION,
     POSITIONS_FILE,
+    WEIGHTS_FILE,
+    NetworkInfo,
     load_player_network,
     read_manifest,
     read_weights,
     save_positions,
     save_weights,
     sha256_of,
+    write_manifest,
 )
 from alphago.types import UInt8Array, Weights
 
 _STATE_FILE = "state.json"
 _FILES = (  # beside them POSITIONS_FILE, which the first version did not write
-    "weights.safetensors",
+    WEIGHTS_FILE,
     "best.safetensors",
     "trainer.safetensors",
     _STATE_FILE,
@@ -309,7 +311,7 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
     """Writes all files of a checkpoint, each flushed to the disk, the manifest last."""
     state_text = json.dumps(checkpoint.state, allow_nan=False)
     metadata = {"game": checkpoint.game, "step": str(checkpoint.step)}
-    save_weights(folder / "weights.safetensors", checkpoint.weights, metadata)
+    save_weights(folder / WEIGHTS_FILE, checkpoint.weights, metadata)
     save_weights(folder / "best.safetensors", checkpoint.best_weights, metadata)
     save_weights(folder / "trainer.safetensors", checkpoint.trainer_tensors, metadata)
     names = list(_FILES)
@@ -319,18 +321,8 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
     for name, text in ((_STATE_FILE, state_text), (CONFIG_FILE, checkpoint.config_text)):
         with replace_file(folder / name) as file:
             file.write(text.encode())
-    manifest = {
-        "schema_version": CHECKPOINT_SCHEMA_VERSION,
-        "game": checkpoint.game,
-        "network": asdict(checkpoint.network),
-        "step": checkpoint.step,
-        "files": {
-            name: {"sha256": sha256_of(folder / name), "bytes": (folder / name).stat().st_size}
-            for name in names
-        },
-    }
-    with replace_file(folder / MANIFEST_FILE) as file:
-        file.write(json.dumps(manifest, indent=2).encode())
+    info = NetworkInfo(game=checkpoint.game, network=checkpoint.network, step=checkpoint.step)
+    write_manifest(folder, info, names)
 
 
 def _put_in_place(temporary: Path, final: Path) -> None:

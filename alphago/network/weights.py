@@ -6,8 +6,8 @@ Nothing here is a pickle.
 import hashlib
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from alphago.files import MANIFEST_FILE, reason, replace_file
 from alphago.network.network import NetworkConfig
 from alphago.types import UInt8Array, Weights
 
+WEIGHTS_FILE = "weights.safetensors"  # the network that plays
 POSITIONS_FILE = "positions.safetensors"
 CHECKPOINT_SCHEMA_VERSION = 1  # of the manifest and of the files beside it
 _MANIFEST_TYPES: dict[str, tuple[type, str]] = {  # by entry, with what is allowed in words
@@ -182,6 +183,26 @@ def sha256_of(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
+
+
+def write_manifest(folder: Path, info: NetworkInfo, names: Sequence[str]) -> None:
+    """Writes what a checkpoint folder is, with sizes and checksums of the files named.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    manifest = {
+        "schema_version": CHECKPOINT_SCHEMA_VERSION,
+        "game": info.game,
+        "network": asdict(info.network),
+        "step": info.step,
+        "files": {
+            name: {"sha256": sha256_of(folder / name), "bytes": (folder / name).stat().st_size}
+            for name in names
+        },
+    }
+    with replace_file(folder / MANIFEST_FILE) as file:
+        file.write(json.dumps(manifest, indent=2).encode())
 
 
 def read_manifest(folder: Path) -> Mapping[str, Any]:

@@ -34,7 +34,7 @@ _EARLIER_EVALUATOR: dict[str, Any] = {
     "num_positions": 256,
 }
 
-_MOST_POSITIONS = 64  # to check precision on; a large network on a CPU takes its time for each
+MOST_POSITIONS = 64  # to check precision on; a large network on a CPU takes its time for each
 
 logger = logging.getLogger(__name__)
 
@@ -103,9 +103,7 @@ def make_network_player(
     if num_simulations is None and seconds is None:
         num_simulations = settings.num_simulations
     seen_game = as_seen(game, learnt=own_game)
-    evaluator = _load_evaluator(
-        found, seen_game, settings.evaluator, precision=precision, name=name
-    )
+    evaluator = load_evaluator(found, seen_game, settings.evaluator, precision=precision, name=name)
     return NetworkPlayer(
         game,
         evaluator,
@@ -117,7 +115,7 @@ def make_network_player(
     )
 
 
-def _load_evaluator(
+def load_evaluator(
     found: FoundNetwork, game: Game, config: EvaluatorConfig, *, precision: str | None, name: str
 ) -> NetworkEvaluator:
     """Loads a network for the game as it sees it; warns where its precision is not the one wanted.
@@ -147,7 +145,7 @@ def _positions_for(game: Game, found: FoundNetwork) -> UInt8Array | None:
     positions = found.positions
     if positions is None or positions.shape[1:] != game.spec.observation_shape:
         return None
-    return positions[:_MOST_POSITIONS]
+    return positions[:MOST_POSITIONS]
 
 
 def check_plays(network: NetworkConfig, own: GameSpec, wanted: GameSpec, *, name: str) -> None:

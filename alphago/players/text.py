@@ -12,11 +12,13 @@
     runs/demo:precision=fp32         evaluated in fp32, bf16 or int8; also precision=auto
     runs/demo:step=4000              the network of that optimiser step; also step=best, step=latest
     runs/demo/checkpoints/00004000   one checkpoint
+    go_9x9                           a network that comes with the package, with the same options
     gtp:gnugo --mode gtp --level 10  a program that speaks GTP, by its command line
 
 A path may hold colons, blanks, commas and `=`: options are what follows the last colon, if it looks
-like options and the whole text is no path that exists. A folder called like a kind is written
-`./random`. What follows `gtp:` is split into words as a shell does, and never taken for options.
+like options and the whole text is no path that exists. A folder called like a kind, or like a
+network that comes with the package, is written `./random`. What follows `gtp:` is split into words
+as a shell does, and never taken for options.
 """
 
 import difflib
@@ -31,6 +33,7 @@ from alphago.errors import PlayerError
 from alphago.games import make_game
 from alphago.games.game import Game
 from alphago.players.alphabeta import AlphaBetaPlayer
+from alphago.players.bundled import bundled_networks
 from alphago.players.flat_mc_player import FlatMcPlayer
 from alphago.players.human import HumanPlayer
 from alphago.players.minimax import MinimaxPlayer
@@ -305,20 +308,24 @@ def _make_network_player(
 
 
 def _existing_folder(text: str, subject: str) -> Path:
-    """Returns the folder of a run or checkpoint, or says what the text might have meant."""
+    """Returns the folder of a network, or says what the text might have meant."""
+    bundled = bundled_networks()
+    if subject in bundled:
+        return bundled[subject]
     # os.path: pathlib raises where a name is too long, and takes "" for the current folder.
     if os.path.isdir(subject):
         return Path(subject)
     if os.path.exists(subject):
         raise PlayerError(f"{text}: got a file, allowed: the folder of a run or a checkpoint")
     before, colon, after = subject.rpartition(":")
-    if colon and (before in KINDS or os.path.isdir(before)):
+    names = (*KINDS, *bundled)
+    if colon and (before in names or os.path.isdir(before)):
         raise PlayerError(f"{text}: got option {after!r}, allowed: key=value, separated by commas")
-    nearest = difflib.get_close_matches(subject, KINDS, n=1)
+    nearest = difflib.get_close_matches(subject, names, n=1)
     hint = f", did you mean {nearest[0]}?" if nearest else ""
     raise PlayerError(
         f"{text}: no such kind of player and no such file or folder{hint}"
-        f" (allowed: {', '.join(KINDS)}, {ENGINE_PREFIX}COMMAND,"
+        f" (allowed: {', '.join(names)}, {ENGINE_PREFIX}COMMAND,"
         " or the folder of a run or a checkpoint)"
     )
 
