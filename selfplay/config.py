@@ -29,6 +29,11 @@ class SelfPlayConfig:
             target.
         full_search_probability: share of moves with a full search; 1 turns fast searches off
             (KataGo: 0.25).
+        decided_value: size of the search's value, at the last `DECIDED_PLIES` moves, from which a
+            game counts as decided; null if none ever does (KataGo: 0.9).
+        decided_full_search_probability: takes the place of `full_search_probability` while a game
+            is decided, where it is the lower one: few simulations for moves that teach little, and
+            yet every game goes to its end (KataGo's soft resignation, KataGoMethods).
         tree_reuse: whether a fast search goes on with what the last one found below the move, with
             a budget that counts all visits (KataGo). Full searches start afresh, unbiased.
         temperature_early: temperature of the first moves (AlphaGo Zero: 1).
@@ -59,6 +64,8 @@ class SelfPlayConfig:
     num_simulations: int
     fast_num_simulations: int
     full_search_probability: float
+    decided_value: float | None
+    decided_full_search_probability: float
     tree_reuse: bool
     temperature_early: float
     temperature_late: float
@@ -90,7 +97,15 @@ class SelfPlayConfig:
         limit = self.silence_limit_minutes
         is_limit = 0 < limit < math.inf
         check_config("selfplay.silence_limit_minutes", limit, is_limit, "a number above 0")
-        for name in ("full_search_probability", "random_opening_probability", "pass_guard"):
+        decided = self.decided_value
+        is_value = decided is None or 0 < decided <= 1
+        check_config("selfplay.decided_value", decided, is_value, "above 0, at most 1, or null")
+        for name in (
+            "full_search_probability",
+            "decided_full_search_probability",
+            "random_opening_probability",
+            "pass_guard",
+        ):
             value = getattr(self, name)
             check_config(f"selfplay.{name}", value, 0 <= value <= 1, "a number from 0 to 1")
         for name in ("temperature_early", "temperature_late"):

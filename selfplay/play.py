@@ -5,7 +5,7 @@ move and starts the next search at once; a game that ends is replaced by a new o
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -25,6 +25,8 @@ from selfplay.evaluators import TrainableEvaluator
 from selfplay.exploration import make_exploration
 from selfplay.prior_guard import PriorGuard
 from selfplay.records import GameRecord
+
+DECIDED_PLIES = 3  # moves in a row whose searches must be sure of the result (KataGo: 3)
 
 
 class PlayStats(NamedTuple):
@@ -82,6 +84,17 @@ def note_move(
     game.actions.append(action)
     game.targets.append(target)
     game.root_values.append(root_value)
+
+
+def is_decided(root_values: Sequence[float], decided_value: float) -> bool:
+    """Tells whether the searches of the last `DECIDED_PLIES` moves were sure of the result.
+
+    Args:
+        root_values: of all moves so far, each in the view of the player who moved.
+        decided_value: size of a value that counts as sure.
+    """
+    last = root_values[-DECIDED_PLIES:]
+    return len(last) == DECIDED_PLIES and min(map(abs, last)) >= decided_value
 
 
 def without_finished(snapshot: dict[str, Any], records: Iterable[GameRecord]) -> dict[str, Any]:
@@ -302,7 +315,7 @@ class SelfPlay:
         is_fresh = np.ones(len(rows), np.bool_)
         for k, row in enumerate(rows.tolist()):
             game = self._games[row]
-            game.is_full_search = bool(game.rng.random() < self._config.full_search_probability)
+            game.is_full_search = bool(game.rng.random() < self._full_search_probability(game))
             if game.is_full_search:
                 budgets[k] = self._config.num_simulations
             elif has_tree[k] and self._config.tree_reuse:
@@ -310,6 +323,14 @@ class SelfPlay:
         fresh = rows[is_fresh]
         self._num_kept[fresh] = 0
         self._search.start(fresh, self._states_of(fresh), budgets[is_fresh])
+
+    def _full_search_probability(self, game: GameInProgress) -> float:
+        """Returns how likely the next search of a game is a full one."""
+        probability = self._config.full_search_probability
+        decided_value = self._config.decided_value
+        if decided_value is not None and is_decided(game.root_values, decided_value):
+            return min(probability, self._config.decided_full_search_probability)
+        return probability
 
     def _go_on(self, row: int, action: int) -> bool:
         """Lets a fast search go on with what the last one knows of the action that was played.

@@ -283,3 +283,52 @@ def test_the_cache_changes_no_game_and_spares_the_network(cache_size: int) -> No
 def test_what_does_not_fit_into_memory_is_one_line(key: str, size: int) -> None:
     with pytest.raises(ConfigError, match=rf"^selfplay\.{key}: got 10+, .*fits into memory$"):
         make_selfplay(**{key: size})
+
+
+# ----- decided games
+
+
+@pytest.mark.parametrize(
+    ("root_values", "is_decided"),
+    [
+        ([], False),
+        ([0.95, -0.95], False),  # two moves are too few
+        ([0.95, -0.95, 0.9], True),
+        ([0.2, 0.95, -0.95, 0.95], True),
+        ([0.95, -0.95, 0.95, -0.89], False),  # the newest one is not sure
+        ([0.0, -0.95, 0.95], False),  # a random move of the opening is never sure
+    ],
+)
+def test_three_sure_searches_in_a_row_decide_a_game(
+    root_values: list[float], is_decided: bool
+) -> None:
+    assert module.is_decided(root_values, 0.9) == is_decided
+
+
+def test_decided_games_go_on_with_fast_searches(watched: type[WatchedSearch]) -> None:
+    selfplay = make_selfplay(
+        game=CONNECT_FOUR,
+        num_games=1,
+        full_search_probability=1.0,
+        decided_value=1e-6,  # whatever the search says is sure
+        decided_full_search_probability=0.0,
+        random_opening_probability=0.0,
+    )
+    for record in selfplay.play(5).records:
+        check_record(record)
+        is_sure = np.abs(record.root_values) >= 1e-6
+        expected = [not is_sure[max(0, ply - 3) : ply].all() for ply in range(len(is_sure))]
+        expected[:3] = [True] * 3
+        np.testing.assert_array_equal(record.is_target, expected)
+        assert not record.is_target[-1]
+    budgets = {num_simulations for _, num_simulations in watched.starts}
+    assert budgets == {6, 3}
+
+
+def test_a_game_that_is_decided_has_no_more_full_searches_than_others() -> None:
+    selfplay = make_selfplay(
+        full_search_probability=1e-9,
+        decided_value=1e-6,
+        decided_full_search_probability=1.0,
+    )
+    assert not any(record.is_target.any() for record in selfplay.play(10).records)

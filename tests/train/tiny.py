@@ -64,6 +64,8 @@ def selfplay_config(**changes: object) -> SelfPlayConfig:
         "num_simulations": 6,
         "fast_num_simulations": 3,
         "full_search_probability": 0.75,
+        "decided_value": None,
+        "decided_full_search_probability": 0.1,
         "tree_reuse": False,
         "temperature_early": 1.0,
         "temperature_late": 0.3,
