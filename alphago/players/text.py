@@ -67,11 +67,8 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     ENGINE_PREFIX: (),
 }
 _PATH_KEYS = ("simulations", "seconds", "exploration", "fpu", "precision", "step")
-# What they are in `SearchConfig`. A player's root has no noise, so it is a node like any other.
-_SEARCH_KEYS: Mapping[str, tuple[str, ...]] = {
-    "exploration": ("exploration_init",),
-    "fpu": ("fpu_reduction", "root_fpu_reduction"),
-}
+# What they are in `SearchConfig`.
+_SEARCH_KEYS = {"exploration": "exploration_init", "fpu": "fpu_reduction"}
 _PRECISIONS = ("auto", "int8", "bf16", "fp32")  # the network's, without importing torch
 _NAMED_STEPS = ("best", "latest")
 _OPTIONS = re.compile(r"\s*\w+\s*=[^,]*(,\s*\w+\s*=[^,]*)*")
@@ -289,9 +286,8 @@ def _make_network_player(
         raise PlayerError(f"{text}: precision: got {precision!r}, allowed: {allowed}")
     constants = {
         name: _read_constant(text, key, options)
-        for key, names in _SEARCH_KEYS.items()
+        for key, name in _SEARCH_KEYS.items()
         if key in options
-        for name in names
     }
     from alphago.players.loading import find_network, make_network_player  # torch takes seconds
 

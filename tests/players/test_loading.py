@@ -139,7 +139,7 @@ def test_constants_of_the_search_are_the_runs_unless_given(run):
     explores = make_player(f"{run}:exploration=0.9,simulations=7")
     assert explores.search_config == replace(SEARCH, exploration_init=0.9)
     lowered = make_player(f"{run}:fpu=0.4")
-    assert lowered.search_config == replace(SEARCH, fpu_reduction=0.4, root_fpu_reduction=0.4)
+    assert lowered.search_config == replace(SEARCH, fpu_reduction=0.4)
     assert lowered.name.endswith(":fpu=0.4")
 
 
