@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from alphago.errors import ConfigError, PlayerError, check_config, check_count
 from alphago.games.game import Game
-from alphago.players.text import is_engine, make_player, split_text
+from alphago.players.text import make_player, split_text
+
+PLAYERS = ("random", "minimax", "alphabeta", "flat_mc", "uct")
 
 
 @dataclass(kw_only=True)
@@ -34,18 +36,20 @@ class YardstickConfig:
 
 
 def check_yardstick(config: YardstickConfig, game: Game) -> None:
-    """Checks that the player can play the game by itself.
+    """Checks that the player is always the same one and can play the game, by one move of it.
+
+    A run or a checkpoint may be another network tomorrow, or none; a person and a program may not
+    be there.
 
     Raises:
-        ConfigError: if it cannot.
+        ConfigError: if it is not, or cannot.
     """
     text = config.player
     if text is None:
         return
-    allowed = "a player that needs neither a person nor another program, or null"
-    is_alone = not is_engine(text) and split_text(text)[0] != "human"
-    check_config("yardstick.player", text, is_alone, allowed)
+    allowed = f"{', '.join(PLAYERS)} with their options, or null"
     try:
-        make_player(text, game=game)
+        check_config("yardstick.player", text, split_text(text)[0] in PLAYERS, allowed)
+        make_player(text, game=game).choose_actions(game.initial_states(1))
     except PlayerError as error:
         raise ConfigError("yardstick.player", text, f"{allowed} ({error})") from error

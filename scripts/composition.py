@@ -65,7 +65,7 @@ def to_run_config(config: DictConfig) -> RunConfig:
         if isinstance(value, float) and not math.isfinite(value):
             raise ConfigError(key, value, "a finite number")
         if key in TEXT_KEYS and value == "":
-            raise ConfigError(key, value, "a path, or null")
+            raise ConfigError(key, value, "a text that is not empty, or null")
     return run_config
 
 

@@ -56,8 +56,8 @@ def yardstick_games(
     yardstick: str,
     weights: Weights,
     positions: UInt8Array,
-    openings: list[list[int]],
     num_simulations: int,
+    openings: list[list[int]],
     seed: int,
 ) -> MatchResult:
     """Plays a network against a fixed player, given by its text, from both sides of openings."""

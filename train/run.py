@@ -186,15 +186,14 @@ def measure_strength(session: Session, reporter: Reporter) -> None:
         reporter.phase("suite")
         result = run_suite_on_actors(session)
         if result is not None:
-            session.note_suite_score(result.choice.share)
+            session.note_measured(share=result.choice.share)
             reporter.suite(result)
     if session.config.yardstick.player is not None:
         reporter.phase("yardstick")
         match = play_yardstick(session)
         if match is not None:
+            session.note_measured()
             reporter.yardstick(match)
-    if not session.is_interrupted():
-        session.note_measured()
 
 
 def measure_untrained(session: Session, reporter: Reporter) -> None:
@@ -227,25 +226,20 @@ def run_suite_on_actors(session: Session) -> SuiteResult | None:
 
 
 def play_yardstick(session: Session) -> MatchResult | None:
-    """Plays the best network against the yardstick, spread over the actors; None after Ctrl-C."""
-    config, seed = session.config.yardstick, session.seed_of_iteration()
-    openings = deal_openings(
+    """Plays the best network against the yardstick, spread over the actors; None after Ctrl-C.
+
+    The openings are the same ones every time, so that they do not move the curve.
+    """
+    config, seed = session.config.yardstick, session.seed_of_yardstick()
+    shares = deal_openings(
         session, num_games=config.num_games, num_plies=config.opening_plies, seed=seed
     )
-    num_simulations = session.config.suite.num_simulations
+    network = (session.best, session.positions, session.config.suite.num_simulations)
     parts = session.pool.map(
         yardstick_games,
         [
-            (
-                session.setup,
-                config.player,
-                session.best,
-                session.positions,
-                share,
-                num_simulations,
-                seed,
-            )
-            for share in openings
+            (session.setup, config.player, *network, share, seed + number)
+            for number, share in enumerate(shares)
         ],
         give_up=session.is_interrupted,
     )

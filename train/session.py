@@ -58,6 +58,7 @@ ACTORS_PER_SITTING = 100_000  # actors of different sittings never share a rando
 _SAMPLING_KEY = 1
 _GATE_KEY = 2
 _POSITIONS_KEY = 3
+_YARDSTICK_KEY = 4
 
 
 class Session:
@@ -161,6 +162,11 @@ class Session:
         )
         return int(seeds.generate_state(1)[0])
 
+    def seed_of_yardstick(self) -> int:
+        """Returns the seed for games against the yardstick, the same in the whole run."""
+        seeds = np.random.SeedSequence(self.config.seed, spawn_key=(_YARDSTICK_KEY,))
+        return int(seeds.generate_state(1)[0])
+
     def recent_positions(self) -> UInt8Array:
         """Draws observations [M, C, H, W] of the replay window, of random games while it is empty.
 
@@ -209,14 +215,15 @@ class Session:
         waited = self.clock.seconds() - self.counters.last_suite_seconds
         return waited >= 60 * self.config.suite.every_minutes or self.stop_reason() is not None
 
-    def note_measured(self) -> None:
-        """Remembers when strength was measured."""
-        self.counters.last_suite_seconds = self.clock.seconds()
+    def note_measured(self, *, share: float = 0.0) -> None:
+        """Remembers when strength was measured, and ends the run if the target is reached.
 
-    def note_suite_score(self, share: float) -> None:
-        """Ends the run if the target is reached."""
+        Args:
+            share: search score of the suite, where it was the suite.
+        """
+        self.counters.last_suite_seconds = self.clock.seconds()
         target = self.config.target
-        self.stop_rule.target_reached = target is not None and share >= target
+        self.stop_rule.target_reached |= target is not None and share >= target
 
     def save(self) -> None:
         """Writes a checkpoint and what people read: `best` and `state.json`."""

@@ -84,6 +84,16 @@ function showSuite() {
   });
 }
 
+function showYardstick() {
+  if (!("yardstick/score" in report.curves.tags)) return;
+  addChart("strength-charts", {
+    title: "Yardstick",
+    isPercent: true,
+    text: "Score of the best network against a player that never changes; see yardstick.player below.",
+    series: [curve("score", "yardstick/score")],
+  });
+}
+
 function showElo() {
   const players = report.ratings ? report.ratings.ratings : [];
   const rated = players.filter((one) => one.kind === "checkpoint").sort((a, b) => a.step - b.step);

@@ -21,7 +21,14 @@ from train.config import GameConfig
 from train.run_folder import RECORDS_FOLDER, STATE_FILE
 
 _NO_PARAMETERS = ("running_mean", "running_var", "num_batches_tracked")  # of batch norm
-_SECTIONS = ("game", "network", "evaluator", "gate", "suite")  # of a configuration, as shown
+_SECTIONS = (
+    "game",
+    "network",
+    "evaluator",
+    "gate",
+    "suite",
+    "yardstick",
+)  # of a configuration, as shown
 _CONTENTS = {  # of a run's folder, in this order
     CONFIG_FILE: "the whole configuration",
     STATE_FILE: "counters, newest and best checkpoint",
