@@ -32,6 +32,7 @@ class Conclusion(NamedTuple):
 
     policy_targets: FloatArray  # [K, A]; of fast searches not read
     move_counts: npt.NDArray[np.int32]  # [K, A], visits of the actions a move is drawn from
+    root_values: FloatArray  # [K], view of the player to move
 
 
 class Exploration(Protocol):
@@ -98,7 +99,7 @@ class DirichletExploration:
         is_full: BoolArray,
     ) -> Conclusion:
         """Passes the visits on, see `Exploration`."""
-        return Conclusion(result.policy_target, result.visit_counts)
+        return Conclusion(result.policy_target, result.visit_counts, result.root_values)
 
 
 class GumbelExploration:
@@ -139,7 +140,9 @@ class GumbelExploration:
         targets[full] = without_small_shares(found.policy_targets)
         counts[full] = 0
         counts[full, found.actions] = result.visit_counts[full, found.actions]
-        return Conclusion(targets, counts)
+        values = result.root_values.copy()
+        values[full] = found.values
+        return Conclusion(targets, counts, values)
 
 
 def without_small_shares(policies: FloatArray) -> FloatArray:

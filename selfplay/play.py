@@ -366,7 +366,7 @@ class SelfPlay:
         for k, row in enumerate(rows):
             game = self._games[row]
             action = self._draw_move(game, found.move_counts[k])
-            note_move(game, action, found.policy_targets[k], float(result.root_values[k]))
+            note_move(game, action, found.policy_targets[k], float(found.root_values[k]))
             actions.append(action)
         self._game.play(self._states, np.array(actions), rows)
         is_over = self._game.is_over(self._states_of(rows))

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from alphago.kernels import kernel
 from alphago.types import Real
 
+SMALLEST_RANGE = 1e-3  # of values, which lie from -1 to 1
+
 
 def exploration_table(max_visits: int, *, init: float, base: float) -> npt.NDArray[np.float32]:
     """Tabulates the exploration factor of PUCT over the visits of a node.
@@ -90,5 +92,7 @@ def value_slope(
     """Slope of sigma: (visit_init + max N) * value_scale, for values stretched to 0 to 1.
 
     Danihelka et al. 2022, equation 8; mctx stretches the values of each node by their own range.
+    A range below `SMALLEST_RANGE` is not stretched further: what float32 has rounded differently
+    would become the whole difference between sure and never. (mctx: 1e-8, below float32's step.)
     """
-    return (visit_init + most_visits) * value_scale / max(value_range, 1e-8)
+    return (visit_init + most_visits) * value_scale / max(value_range, SMALLEST_RANGE)

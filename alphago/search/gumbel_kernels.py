@@ -53,6 +53,7 @@ class GumbelResult(NamedTuple):
 
     policy_targets: FloatArray  # [K, A], the improved policies; 0 where illegal
     actions: npt.NDArray[np.int64]  # [K], the moves: of the most visited actions the best
+    values: FloatArray  # [K], of the improved policies, view of the player to move
 
 
 class ValueTransform(NamedTuple):
@@ -189,27 +190,38 @@ def select_by_gumbel(trees: Tree, b: int, node: int, gumbel: GumbelRows) -> tupl
 
 
 @kernel
-def fill_improved_policy(trees: Tree, b: int, gumbel: GumbelRows, policy: FloatArray) -> None:
-    """Writes the improved policy of a root, softmax(logits + sigma(completed values)), [A]."""
+def fill_improved_policy(trees: Tree, b: int, gumbel: GumbelRows, policy: FloatArray) -> float:
+    """Writes the improved policy of a root, softmax(logits + sigma(completed values)), [A].
+
+    Returns:
+        Its value, the mean of the completed values. That of the visits would be far too low:
+        sequential halving gives half of them to actions that it has drawn, not chosen.
+    """
     nodes, children = trees.nodes[b], trees.children[b, ROOT]
     untried_priors = trees.untried_priors[b, ROOT]
     has_untried = find_best_untried(nodes[ROOT], untried_priors) != NONE_UNTRIED
     transform = transform_values(nodes, ROOT, children, has_untried, b, gumbel)
-    factor = exp_of_negative(transform.slope * (transform.mixed_value - transform.highest))
+    factor = 0.0
+    if has_untried:
+        factor = exp_of_negative(transform.slope * (transform.mixed_value - transform.highest))
     total = 0.0
     for a in range(policy.size):
         weight = 0.0
         if untried_priors[a] != NO_PRIOR:
             weight = max(np.float64(untried_priors[a]), SMALLEST_PRIOR) * factor
         gumbel.weights[a] = weight
+        total += weight
+    weighted_value = total * transform.mixed_value
     for place in range(nodes[ROOT]["num_children"]):
         child = nodes[children[place]]
         factor = exp_of_negative(transform.slope * (gumbel.values[place] - transform.highest))
-        gumbel.weights[child["action"]] = max(np.float64(child["prior"]), SMALLEST_PRIOR) * factor
-    for a in range(policy.size):
-        total += gumbel.weights[a]
+        weight = max(np.float64(child["prior"]), SMALLEST_PRIOR) * factor
+        gumbel.weights[child["action"]] = weight
+        total += weight
+        weighted_value += weight * gumbel.values[place]
     for a in range(policy.size):
         policy[a] = gumbel.weights[a] / total
+    return weighted_value / total
 
 
 @kernel
@@ -219,7 +231,7 @@ def fill_gumbel_result(
     """Writes what searches of some rows [K] have found; `result` is filled in place."""
     for k in range(len(rows)):
         b = rows[k]
-        fill_improved_policy(trees, b, gumbel, result.policy_targets[k])
+        result.values[k] = fill_improved_policy(trees, b, gumbel, result.policy_targets[k])
         most_visits = 0
         for place in range(trees.nodes[b, ROOT]["num_children"]):
             child = trees.children[b, ROOT, place]

@@ -297,13 +297,14 @@ class BatchSearch:
         return result
 
     def gumbel_result(self, rows: npt.NDArray[np.int64]) -> GumbelResult:
-        """Returns the improved policies and the moves of some finished rows [K] of that rule."""
+        """Returns what some finished rows [K] of that rule have found."""
         assert self._gumbel.is_on[rows].all(), "a row searched by PUCT has no improved policy"
         assert not self._remaining[rows].any(), "a row that has not finished has no result"
         num_actions = self.game.spec.num_actions
         result = GumbelResult(
             policy_targets=np.empty((len(rows), num_actions), np.float32),
             actions=np.empty(len(rows), np.int64),
+            values=np.empty(len(rows), np.float32),
         )
         fill_gumbel_result(self.trees, rows, self._gumbel, result)
         return result

@@ -187,6 +187,7 @@ for (const show of [
   showElo,
   showRatings,
   showSuite,
+  showYardstick,
   showGate,
   showPlay,
   showCalibration,

@@ -70,7 +70,7 @@ def transformed_values(node: Node, constants: Constants) -> dict[int, float]:
     """Returns sigma of the completed value of every legal action."""
     values = completed_values(node)
     lowest = min(values.values())
-    value_range = max(max(values.values()) - lowest, 1e-8)
+    value_range = max(max(values.values()) - lowest, 1e-3)
     weight = (constants.visit_init + max(visits_of(node).values())) * constants.value_scale
     return {a: weight * (value - lowest) / value_range for a, value in values.items()}
 
@@ -83,6 +83,12 @@ def improved_policy(node: Node, constants: Constants) -> dict[int, float]:
     weights = {a: math.exp(each - highest) for a, each in sums.items()}
     total = math.fsum(weights.values())
     return {a: weight / total for a, weight in weights.items()}
+
+
+def improved_value(node: Node, constants: Constants) -> float:
+    """Returns the mean of the completed values under the improved policy."""
+    policy, values = improved_policy(node, constants), completed_values(node)
+    return math.fsum(policy[a] * values[a] for a in policy)
 
 
 class GumbelOracle:

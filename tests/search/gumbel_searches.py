@@ -18,6 +18,7 @@ class Found(NamedTuple):
     result: SearchResult
     policy_targets: FloatArray  # [B, A]
     actions: np.ndarray  # [B]
+    values: FloatArray  # [B], of the improved policies
 
 
 def gumbel_config(**changes: float) -> GumbelConfig:

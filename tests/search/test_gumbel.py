@@ -8,6 +8,7 @@ import pytest
 
 from alphago.errors import ConfigError
 from alphago.games.game import Game
+from alphago.games.notation import replay
 from alphago.search import BatchSearch, gumbel_numbers, run_search
 from alphago.search.formulas import mixed_value, value_slope
 from alphago.search.gumbel import considered_visits
@@ -78,7 +79,7 @@ def test_mixed_value() -> None:
 def test_value_slope() -> None:
     """(50 + 7) * 0.1 over a range of 0.5; equal values are not torn apart."""
     assert value_slope(0.5, 7, 0.1, 50.0) == pytest.approx(11.4)
-    assert math.isfinite(value_slope(0.0, 7, 0.1, 50.0))
+    assert value_slope(0.0, 7, 0.1, 50.0) == pytest.approx(5700.0)
 
 
 def search_three_moves(*, numbers: list[float], num_considered: int, num_simulations: int) -> Found:
@@ -224,6 +225,54 @@ def test_rows_of_both_rules_do_not_see_each_other() -> None:
         assert_same_bits(search.result(np.array([row])), result_rows(alone.result, [0]))
         assert alone.policy_targets[0].tobytes() == improved.policy_targets[k].tobytes()
         assert alone.actions[0] == improved.actions[k]
+
+
+class EvenEvaluator:
+    """The same value for player 0 in every position, and equal priors."""
+
+    def __init__(self, game: Game, value: float) -> None:
+        self.game = game
+        self.value = value
+
+    def evaluate(self, states: States) -> Evaluation:
+        logits = np.zeros((len(states), self.game.spec.num_actions), np.float32)
+        values = np.where(self.game.to_play(states) == 0, self.value, -self.value)
+        return Evaluation(logits, values.astype(np.float32))
+
+
+@pytest.mark.parametrize("num_simulations", [64, 160, 400])
+def test_the_value_is_that_of_the_improved_policy(num_simulations: int) -> None:
+    """One move of seven saves the game: halving visits the others as well, and they lose."""
+    game = game_named("connect_four")
+    states = replay(game, [1, 4, 2, 6, 3])
+    found = search_by_gumbel(
+        game,
+        EvenEvaluator(game, 0.0),
+        states,
+        gumbel_config(),
+        numbers=drawn_numbers(game, states, seed=1),
+        num_simulations=num_simulations,
+    )
+    assert found.actions[0] == 0
+    assert found.policy_targets[0, 0] > 0.95
+    assert abs(found.values[0]) < 0.06
+    assert found.result.root_values[0] < found.values[0]
+
+
+@pytest.mark.parametrize("num_simulations", [32, 64, 160])
+def test_equal_values_are_not_torn_apart_by_rounding(num_simulations: int) -> None:
+    """0.3 is no sum of powers of two, so that means of it differ in the last digit."""
+    game = game_named("connect_four")
+    states = game.initial_states(1)
+    found = search_by_gumbel(
+        game,
+        EvenEvaluator(game, 0.3),
+        states,
+        gumbel_config(),
+        numbers=drawn_numbers(game, states, seed=1),
+        num_simulations=num_simulations,
+    )
+    np.testing.assert_allclose(found.policy_targets[0], 1 / 7, atol=0.01)
 
 
 def best_value(game: Game, state: States) -> float:

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from tests.reference.gumbel import Constants, GumbelOracle, improved_policy, visits_of
+from tests.reference.gumbel import (
+    Constants,
+    GumbelOracle,
+    improved_policy,
+    improved_value,
+    visits_of,
+)
 from tests.search.comparison import VALUE_TOLERANCE
 from tests.search.gumbel_searches import drawn_numbers, gumbel_config, search_by_gumbel
 from tests.search.positions import (
@@ -63,6 +69,8 @@ def assert_equal_to_oracle(game_name: str, kind: str, changes: dict[str, float])
             is_equal &= bool(distance < POLICY_TOLERANCE)
             value_distance = abs(found.result.root_values[row] - oracle.root.value())
             is_equal &= bool(value_distance < VALUE_TOLERANCE)
+            value_distance = abs(found.values[row] - improved_value(oracle.root, constants))
+            is_equal &= bool(value_distance < POLICY_TOLERANCE)
             assert is_equal or oracle.smallest_gap < SCORE_ROUNDING, (budget, row, counts)
             num_differing += not is_equal
     assert num_differing <= len(BUDGETS) * NUM_STATES // 20

@@ -35,6 +35,7 @@ class WatchedSearch(BatchSearch):
     policies: list[np.ndarray]
     visits: list[np.ndarray]
     halved: list[int]  # visits of the root when its halving began
+    values: list[float]
 
     def halve_roots(self, rows, numbers, config):
         self.halved += [self.root_visits(int(row)) for row in rows]
@@ -50,6 +51,7 @@ class WatchedSearch(BatchSearch):
         found = super().gumbel_result(rows)
         self.moves += found.actions.tolist()
         self.policies += list(found.policy_targets)
+        self.values += found.values.tolist()
         return found
 
 
@@ -58,6 +60,7 @@ def test_full_searches_are_learnt_and_played_as_the_rule_says(
 ) -> None:
     watched = WatchedSearch
     watched.moves, watched.policies, watched.visits, watched.halved = [], [], [], []
+    watched.values = []
     monkeypatch.setattr(module, "BatchSearch", watched)
     # One game at a time, so that searches come in the order of the moves.
     selfplay = make_selfplay(
@@ -75,6 +78,7 @@ def test_full_searches_are_learnt_and_played_as_the_rule_says(
                 continue
             assert watched.visits[num_full + num_fast].sum() == 6
             assert action == watched.moves[num_full]
+            assert record.root_values[ply] == np.float32(watched.values[num_full])
             policy = watched.policies[num_full]
             kept = np.flatnonzero(policy >= SMALLEST_SHARE)
             assert record.target_actions[entries].tolist() == kept.tolist()
