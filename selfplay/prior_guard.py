@@ -9,13 +9,19 @@ import numpy as np
 
 from alphago.games.eyes import EyeGame
 from alphago.games.game import Game
-from alphago.types import EMPTY, BoolArray, Evaluation, Evaluator, States
+from alphago.types import EMPTY, BoolArray, Evaluation, Evaluator, Int8Array, States
 
-_LOGIT_GAP = np.float32(10.0)  # of a guarded action below the lowest logit: a prior of nearly 0
+# How far the logit of a guarded pass is below the lowest one, and that of a guarded eye below this:
+# in float32 e to it is 0, so that a guarded action has a prior of exactly 0 while another is legal,
+# and an eye while a pass is.
+_LOGIT_GAP = np.float32(110.0)
 
 
 class PriorGuard:
-    """An evaluator that gives no prior to early passes, and to plays that fill an own eye."""
+    """An evaluator that gives no prior to early passes, and to plays that fill an own eye.
+
+    Where all that is legal is guarded, it is the pass that has the prior, if it is among them.
+    """
 
     def __init__(
         self, game: Game, evaluator: Evaluator, *, occupied_share: float, guards_eyes: bool
@@ -37,22 +43,28 @@ class PriorGuard:
     def evaluate(self, states: States) -> Evaluation:
         """Evaluates a batch, see `Evaluator`."""
         evaluation = self._evaluator.evaluate(states)
-        guarded = self._guarded_actions(states)
-        if not guarded.any():
+        depths = self._guard_depths(states)
+        if not depths.any():
             return evaluation
-        floors = evaluation.prior_logits.min(axis=1, keepdims=True) - _LOGIT_GAP
-        return Evaluation(np.where(guarded, floors, evaluation.prior_logits), evaluation.value)
+        logits = evaluation.prior_logits
+        # Those of illegal actions may be anything, infinite too.
+        lowest = np.where(np.isfinite(logits), logits, np.float32(np.inf)).min(axis=1)
+        floors = lowest[:, np.newaxis] - depths * _LOGIT_GAP
+        return Evaluation(np.where(depths > 0, floors, logits), evaluation.value)
 
-    def _guarded_actions(self, states: States) -> BoolArray:
-        """Returns bool [B, A], the actions that get no prior."""
-        if self._eye_game is None:
-            guarded = np.zeros((len(states), self._game.spec.num_actions), np.bool_)
-        else:
-            guarded = self._eye_game.own_eyes(states)
+    def _guard_depths(self, states: States) -> Int8Array:
+        """Returns int8 [B, A]: 0 for what is not guarded, 1 for an early pass, 2 for an own eye."""
+        depths = np.zeros((len(states), self._game.spec.num_actions), np.int8)
+        if self._eye_game is not None:
+            depths[self._eye_game.own_eyes(states)] = 2
         if self._occupied_share > 0:
-            cells = self._game.board(states).reshape(len(states), -1)
-            # Bytes in any other form, or a mean, take numpy several times as long.
-            occupied = np.bitwise_count(np.packbits(cells != EMPTY, axis=1)).sum(axis=1)
-            is_early = occupied < self._occupied_share * cells.shape[1]
-            guarded[:, self._game.spec.pass_action] |= is_early
-        return guarded
+            depths[self._are_early(states), self._game.spec.pass_action] = 1
+        return depths
+
+    def _are_early(self, states: States) -> BoolArray:
+        """Returns bool [B], where a pass is guarded."""
+        cells = self._game.board(states).reshape(len(states), -1)
+        # Bytes in any other form, or a mean, take numpy several times as long.
+        occupied = np.bitwise_count(np.packbits(cells != EMPTY, axis=1)).sum(axis=1)
+        are_early: BoolArray = occupied < self._occupied_share * cells.shape[1]
+        return are_early

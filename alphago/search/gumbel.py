@@ -11,6 +11,9 @@ Values are completed: an untried action has the value v_mix, a mean of the netwo
 those of the tried actions. sigma stretches the values of a node's legal actions to 0 to 1 and
 multiplies them by (visit_init + most visits of an action) * value_scale.
 
+Actions of prior 0 count as illegal (see `gumbel_kernels.py`): what a guard keeps from self-play is
+neither considered nor learnt.
+
 A training tool: to play, PUCT is stronger at equal simulations.
 """
 
@@ -22,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.errors import check_config, check_count
-from alphago.search.gumbel_kernels import SMALLEST_PRIOR, GumbelRows
+from alphago.search.gumbel_kernels import GumbelRows
 from alphago.search.tree import Edges
 from alphago.types import FloatArray
 
@@ -113,10 +116,10 @@ def plan_halving(
     gumbel.is_on[rows] = True
     gumbel.value_scale[rows] = config.value_scale
     gumbel.visit_init[rows] = config.visit_init
-    # The logarithms of priors are the logits, but for a constant.
-    logits = np.log(np.maximum(roots.priors, np.float32(SMALLEST_PRIOR)))
+    with np.errstate(divide="ignore"):
+        logits = np.log(roots.priors)  # but for a constant; -inf leaves an action out
     gumbel.root_scores[rows] = numbers + logits
-    num_legal = roots.legal.sum(axis=1)
-    for row, legal, budget in zip(rows, num_legal.tolist(), budgets.tolist(), strict=True):
-        num_considered = min(config.num_considered, legal)
+    num_wanted = np.count_nonzero(roots.priors, axis=1)
+    for row, wanted, budget in zip(rows, num_wanted.tolist(), budgets.tolist(), strict=True):
+        num_considered = min(config.num_considered, wanted)
         gumbel.considered_visits[row, :budget] = considered_visits(num_considered, budget)

@@ -7,6 +7,9 @@ term for the rest. Helpers speak of one node, only the outermost kernel of a bat
 The transform sigma of a node's values is kept but for a constant, its value at the highest of them:
 neither a softmax nor the order of scores sees it, and e to what is left cannot overflow. Sums are
 double precision, in which `1 - tried_prior` loses nothing more.
+
+An action whose prior is exactly 0, at the root or below, is left out as if it were illegal: no
+value makes up for it, since sigma outweighs any logit in time. One at least is above 0.
 """
 
 from typing import NamedTuple
@@ -29,9 +32,6 @@ from alphago.types import BoolArray, FloatArray
 
 Float64Array = npt.NDArray[np.float64]
 
-# Priors that a softmax in float32 has rounded to 0 have a logit too.
-SMALLEST_PRIOR = float(np.finfo(np.float32).tiny)
-
 
 class GumbelRows(NamedTuple):
     """The rows that go by Gumbel's rule, and what each of them needs to know for it.
@@ -40,7 +40,7 @@ class GumbelRows(NamedTuple):
     """
 
     is_on: BoolArray  # [B]; where False, the row goes by PUCT and the rest is not read
-    root_scores: FloatArray  # [B, A], Gumbel number + logit of the root's legal actions
+    root_scores: FloatArray  # [B, A], Gumbel number + logit of the root's actions, or -inf
     considered_visits: npt.NDArray[np.int32]  # [B, N], by number of simulations so far
     value_scale: Float64Array  # [B]
     visit_init: Float64Array  # [B]
@@ -65,6 +65,15 @@ class ValueTransform(NamedTuple):
 
 
 @kernel
+def find_best_wanted(node: np.void, untried_priors: FloatArray) -> int:
+    """Returns a node's untried action of the highest prior [A] above 0, or NONE_UNTRIED."""
+    best = find_best_untried(node, untried_priors)
+    if best != NONE_UNTRIED and untried_priors[best] == 0.0:
+        return NONE_UNTRIED
+    return best
+
+
+@kernel
 def transform_values(
     nodes: Nodes,
     node: int,
@@ -85,7 +94,7 @@ def transform_values(
         child = children[place]
         visits = nodes[child]["visits"]
         value = np.float64(own_value_sum(nodes, child, here["to_play"])) / visits
-        prior = max(np.float64(nodes[child]["prior"]), SMALLEST_PRIOR)
+        prior = np.float64(nodes[child]["prior"])
         gumbel.values[place] = value
         gumbel.weights[place] = prior
         prior_sum += prior
@@ -115,12 +124,12 @@ def select_improved(trees: Tree, b: int, node: int, gumbel: GumbelRows) -> tuple
     """
     nodes, children = trees.nodes[b], trees.children[b, node]
     here = nodes[node]
-    best_action = find_best_untried(here, trees.untried_priors[b, node])
+    best_action = find_best_wanted(here, trees.untried_priors[b, node])
     has_untried = best_action != NONE_UNTRIED
     transform = transform_values(nodes, node, children, has_untried, b, gumbel)
     total, untried_weight = 0.0, 0.0
     if has_untried:
-        prior = max(np.float64(trees.untried_priors[b, node, best_action]), SMALLEST_PRIOR)
+        prior = np.float64(trees.untried_priors[b, node, best_action])
         factor = exp_of_negative(transform.slope * (transform.mixed_value - transform.highest))
         untried_weight = prior * factor
         total = max(1.0 - np.float64(here["tried_prior"]), prior) * factor
@@ -143,7 +152,7 @@ def select_improved(trees: Tree, b: int, node: int, gumbel: GumbelRows) -> tuple
 
 @kernel
 def best_untried_at_root(untried_priors: FloatArray, root_scores: FloatArray) -> int:
-    """Returns the untried action of the highest root score [A], the lowest of equals."""
+    """Returns the untried action of the highest root score [A] above -inf, the lowest of equals."""
     best = NONE_UNTRIED
     highest = np.float32(-np.inf)
     for a in range(root_scores.size):
@@ -163,7 +172,7 @@ def select_considered(trees: Tree, b: int, num_visits: int, gumbel: GumbelRows) 
     untried_priors = trees.untried_priors[b, ROOT]
     if num_visits == 0:  # all have the same value
         return best_untried_at_root(untried_priors, gumbel.root_scores[b]), UNVISITED
-    has_untried = find_best_untried(nodes[ROOT], untried_priors) != NONE_UNTRIED
+    has_untried = find_best_wanted(nodes[ROOT], untried_priors) != NONE_UNTRIED
     transform = transform_values(nodes, ROOT, children, has_untried, b, gumbel)
     best_action, best_child = NONE_UNTRIED, UNVISITED
     best_score = -np.inf
@@ -199,7 +208,7 @@ def fill_improved_policy(trees: Tree, b: int, gumbel: GumbelRows, policy: FloatA
     """
     nodes, children = trees.nodes[b], trees.children[b, ROOT]
     untried_priors = trees.untried_priors[b, ROOT]
-    has_untried = find_best_untried(nodes[ROOT], untried_priors) != NONE_UNTRIED
+    has_untried = find_best_wanted(nodes[ROOT], untried_priors) != NONE_UNTRIED
     transform = transform_values(nodes, ROOT, children, has_untried, b, gumbel)
     factor = 0.0
     if has_untried:
@@ -208,14 +217,14 @@ def fill_improved_policy(trees: Tree, b: int, gumbel: GumbelRows, policy: FloatA
     for a in range(policy.size):
         weight = 0.0
         if untried_priors[a] != NO_PRIOR:
-            weight = max(np.float64(untried_priors[a]), SMALLEST_PRIOR) * factor
+            weight = np.float64(untried_priors[a]) * factor
         gumbel.weights[a] = weight
         total += weight
     weighted_value = total * transform.mixed_value
     for place in range(nodes[ROOT]["num_children"]):
         child = nodes[children[place]]
         factor = exp_of_negative(transform.slope * (gumbel.values[place] - transform.highest))
-        weight = max(np.float64(child["prior"]), SMALLEST_PRIOR) * factor
+        weight = np.float64(child["prior"]) * factor
         gumbel.weights[child["action"]] = weight
         total += weight
         weighted_value += weight * gumbel.values[place]

@@ -45,17 +45,21 @@ def schedule(num_considered: int, num_simulations: int) -> list[int]:
 
 
 def visits_of(node: Node) -> dict[int, int]:
-    """Returns the visits of every legal action."""
-    return {a: node.children[a].visits if a in node.children else 0 for a in node.priors}
+    """Returns the visits of every legal action of a prior above 0; the others are left out."""
+    return {
+        a: node.children[a].visits if a in node.children else 0
+        for a, prior in node.priors.items()
+        if prior > 0
+    }
 
 
 def logits_of(node: Node) -> dict[int, float]:
-    """Returns the logits, but for a constant, of every legal action."""
-    return {a: math.log(max(prior, 1.1754943508222875e-38)) for a, prior in node.priors.items()}
+    """Returns the logits, but for a constant, of these actions."""
+    return {a: math.log(node.priors[a]) for a in visits_of(node)}
 
 
 def completed_values(node: Node) -> dict[int, float]:
-    """Returns the value of every legal action, v_mix where it was not tried."""
+    """Returns the value of each of these actions, v_mix where it was not tried."""
     values = {a: node.child_value(a) for a in node.children}
     priors = {a: math.exp(logits_of(node)[a]) for a in values}
     mixed = node.own_value
@@ -63,11 +67,11 @@ def completed_values(node: Node) -> dict[int, float]:
         num_visits = sum(visits_of(node).values())
         mean = math.fsum(priors[a] * values[a] for a in values) / math.fsum(priors.values())
         mixed = (node.own_value + num_visits * mean) / (1 + num_visits)
-    return {a: values.get(a, mixed) for a in node.priors}
+    return {a: values.get(a, mixed) for a in visits_of(node)}
 
 
 def transformed_values(node: Node, constants: Constants) -> dict[int, float]:
-    """Returns sigma of the completed value of every legal action."""
+    """Returns sigma of the completed value of each of these actions."""
     values = completed_values(node)
     lowest = min(values.values())
     value_range = max(max(values.values()) - lowest, 1e-3)
@@ -76,7 +80,7 @@ def transformed_values(node: Node, constants: Constants) -> dict[int, float]:
 
 
 def improved_policy(node: Node, constants: Constants) -> dict[int, float]:
-    """Returns softmax(logits + sigma(completed values)) of every legal action."""
+    """Returns softmax(logits + sigma(completed values)) of each of these actions."""
     logits, sigma = logits_of(node), transformed_values(node, constants)
     sums = {a: logits[a] + sigma[a] for a in logits}
     highest = max(sums.values())
@@ -120,7 +124,7 @@ class GumbelOracle:
         self.numbers = numbers
         self.smallest_gap = math.inf  # between the best score of a choice and another one
         self.root = Node(state, game, evaluator)
-        num_considered = min(constants.num_considered, len(self.root.priors))
+        num_considered = min(constants.num_considered, len(visits_of(self.root)))
         for num_visits in schedule(num_considered, num_simulations):
             self._simulate(num_visits)
 
