@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from alphago.search import (
     BatchSearch,
-    GumbelConfig,
     SearchConfig,
-    dirichlet_noise,
     gumbel_numbers,
+    noise_of_roots,
 )
 from alphago.types import BoolArray, FloatArray, SearchResult
 from selfplay.config import SelfPlayConfig
@@ -85,11 +84,9 @@ class DirichletExploration:
         rngs: Sequence[np.random.Generator],
     ) -> None:
         """Draws noise, see `Exploration`."""
-        noise = [
-            dirichlet_noise(legal, concentration=self._concentration, rng=rng)
-            for legal, rng in zip(search.root_edges(rows).legal, rngs, strict=True)
-        ]
-        search.explore_roots(rows, np.stack(noise))
+        legal = search.root_edges(rows).legal
+        noise = noise_of_roots(legal, concentration=self._concentration, rngs=rngs)
+        search.explore_roots(rows, noise)
 
     def conclude(
         self,
@@ -109,10 +106,6 @@ class GumbelExploration:
     nothing left for a temperature to choose from.
     """
 
-    def __init__(self, config: GumbelConfig) -> None:
-        """Keeps the constants of the rule."""
-        self._config = config
-
     def explore(
         self,
         search: BatchSearch,
@@ -120,11 +113,11 @@ class GumbelExploration:
         rngs: Sequence[np.random.Generator],
     ) -> None:
         """Draws Gumbel numbers, see `Exploration`."""
-        numbers = [
+        gumbels = [
             gumbel_numbers(legal, rng=rng)
             for legal, rng in zip(search.root_edges(rows).legal, rngs, strict=True)
         ]
-        search.halve_roots(rows, np.stack(numbers), self._config)
+        search.halve_roots(rows, np.stack(gumbels))
 
     def conclude(
         self,
@@ -148,14 +141,13 @@ class GumbelExploration:
 def without_small_shares(policies: FloatArray) -> FloatArray:
     """Returns policies [K, A] without shares below `SMALLEST_SHARE`; they still sum to 1."""
     kept = np.where(policies >= SMALLEST_SHARE, policies, np.float32(0.0))
+    assert kept.any(axis=1).all(), "a policy over a thousand actions"
     shares: FloatArray = kept / kept.sum(axis=1, keepdims=True)
     return shares
 
 
-def make_exploration(
-    config: SelfPlayConfig, search_config: SearchConfig, gumbel_config: GumbelConfig
-) -> Exploration:
+def make_exploration(config: SelfPlayConfig, search_config: SearchConfig) -> Exploration:
     """Returns the way to explore that `selfplay.search` names."""
     if config.search == "gumbel":
-        return GumbelExploration(gumbel_config)
+        return GumbelExploration()
     return DirichletExploration(search_config)

@@ -146,7 +146,7 @@ class SelfPlay:
         self._network = evaluator
         with memory_for("selfplay.cache_size", config.cache_size):
             self._cache = EvaluationCache(game, evaluator, num_entries=config.cache_size)
-        self._exploration = make_exploration(config, search_config, gumbel_config)
+        self._exploration = make_exploration(config, search_config)
         self._config = config
         self._seed = seed
         self._actor = actor
@@ -161,6 +161,7 @@ class SelfPlay:
                 search_config,
                 num_rows=config.num_games,
                 max_simulations=max(config.num_simulations, config.fast_num_simulations),
+                gumbel_config=gumbel_config if config.search == "gumbel" else None,
             )
         self._num_kept = np.zeros(config.num_games, np.int64)  # visits a row's search began with
         self._states = game.initial_states(config.num_games)

@@ -3,7 +3,7 @@
 from alphago.search.action_choice import choose_actions, visit_probs
 from alphago.search.config import SearchConfig
 from alphago.search.gumbel import GumbelConfig
-from alphago.search.noise import dirichlet_noise, gumbel_numbers
+from alphago.search.noise import gumbel_numbers, noise_of_roots
 from alphago.search.search import BatchSearch, run_search
 
 __all__ = [
@@ -11,8 +11,8 @@ __all__ = [
     "GumbelConfig",
     "SearchConfig",
     "choose_actions",
-    "dirichlet_noise",
     "gumbel_numbers",
+    "noise_of_roots",
     "run_search",
     "visit_probs",
 ]

@@ -78,6 +78,23 @@ def select_by_puct(
 
 
 @kernel
+def select_action(
+    trees: Tree, b: int, node: int, puct: PuctConstants, gumbel: GumbelRows
+) -> tuple[int, int]:
+    """Returns the action to take at a node of game b by its rule, and its child or UNVISITED."""
+    if gumbel.is_on[b]:
+        return select_by_gumbel(trees, b, node, gumbel)
+    return select_by_puct(
+        trees.nodes[b],
+        node,
+        trees.children[b, node],
+        trees.untried_priors[b, node],
+        puct.exploration[trees.nodes[b, node]["visits"]],
+        puct.root_fpu_reduction if node == ROOT else puct.fpu_reduction,
+    )
+
+
+@kernel
 def select_leaves(
     trees: Tree,
     states: StateRows,
@@ -100,17 +117,7 @@ def select_leaves(
         if remaining[b] > 0 and trees.num_nodes[b] == 0:
             leaves.kinds[b] = LEAF_ROOT
         while remaining[b] > 0 and leaves.kinds[b] == LEAF_NONE:
-            if gumbel.is_on[b]:
-                action, child = select_by_gumbel(trees, b, node, gumbel)
-            else:
-                action, child = select_by_puct(
-                    nodes,
-                    node,
-                    trees.children[b, node],
-                    trees.untried_priors[b, node],
-                    puct.exploration[nodes[node]["visits"]],
-                    puct.root_fpu_reduction if node == ROOT else puct.fpu_reduction,
-                )
+            action, child = select_action(trees, b, node, puct, gumbel)
             if child == UNVISITED:
                 leaves.kinds[b] = LEAF_CHILD
                 leaves.actions[b] = action

@@ -26,7 +26,6 @@ import numpy.typing as npt
 
 from alphago.errors import check_config, check_count
 from alphago.search.gumbel_kernels import GumbelRows
-from alphago.search.tree import Edges
 from alphago.types import FloatArray
 
 VisitCounts = npt.NDArray[np.int32]
@@ -51,7 +50,8 @@ class GumbelConfig:
         check_count("gumbel.num_considered", self.num_considered, at_least=1)
         for name in ("value_scale", "visit_init"):
             value = getattr(self, name)
-            check_config(f"gumbel.{name}", value, 0 <= value < math.inf, "a number of at least 0")
+            # Scores, their products with visits, must stay finite.
+            check_config(f"gumbel.{name}", value, 0 <= value <= 1e6, "a number from 0 to 1e6")
 
 
 @functools.cache
@@ -82,44 +82,45 @@ def considered_visits(num_considered: int, num_simulations: int) -> VisitCounts:
     return found
 
 
-def allocate_gumbel_rows(num_rows: int, max_simulations: int, num_actions: int) -> GumbelRows:
-    """Allocates what rows may need for Gumbel's rule, off in all of them."""
+def allocate_gumbel_rows(
+    num_rows: int, max_simulations: int, num_actions: int, config: GumbelConfig | None
+) -> GumbelRows:
+    """Allocates what rows need for Gumbel's rule, off in all of them; None where none will."""
+    num_halved = 0 if config is None else num_rows
     return GumbelRows(
         is_on=np.zeros(num_rows, np.bool_),
-        root_scores=np.zeros((num_rows, num_actions), np.float32),
-        considered_visits=np.zeros((num_rows, max_simulations), np.int32),
-        value_scale=np.zeros(num_rows),
-        visit_init=np.zeros(num_rows),
+        root_scores=np.zeros((num_halved, num_actions), np.float32),
+        considered_visits=np.zeros((num_halved, max_simulations), np.int32),
         values=np.zeros(num_actions),
         weights=np.zeros(num_actions),
+        value_scale=0.0 if config is None else float(config.value_scale),
+        visit_init=0.0 if config is None else float(config.visit_init),
     )
 
 
 def plan_halving(
     gumbel: GumbelRows,
     rows: npt.NDArray[np.int64],
-    roots: Edges,
-    numbers: FloatArray,
+    priors: FloatArray,
+    gumbels: FloatArray,
     budgets: npt.NDArray[np.int32],
-    config: GumbelConfig,
+    num_considered: int,
 ) -> None:
     """Turns some rows [K] to Gumbel's rule, in place.
 
     Args:
         gumbel: of all rows.
         rows: int [K], the rows.
-        roots: [K, A], their roots.
-        numbers: float32 [K, A], Gumbel numbers.
+        priors: float32 [K, A], of their roots, 0 where illegal.
+        gumbels: float32 [K, A], Gumbel numbers.
         budgets: int32 [K], their simulations.
-        config: the constants.
+        num_considered: see `GumbelConfig`.
     """
     gumbel.is_on[rows] = True
-    gumbel.value_scale[rows] = config.value_scale
-    gumbel.visit_init[rows] = config.visit_init
     with np.errstate(divide="ignore"):
-        logits = np.log(roots.priors)  # but for a constant; -inf leaves an action out
-    gumbel.root_scores[rows] = numbers + logits
-    num_wanted = np.count_nonzero(roots.priors, axis=1)
+        logits = np.log(priors)  # but for a constant; -inf leaves an action out
+    gumbel.root_scores[rows] = gumbels + logits
+    num_wanted = np.count_nonzero(priors, axis=1)
     for row, wanted, budget in zip(rows, num_wanted.tolist(), budgets.tolist(), strict=True):
-        num_considered = min(config.num_considered, wanted)
-        gumbel.considered_visits[row, :budget] = considered_visits(num_considered, budget)
+        schedule = considered_visits(min(num_considered, wanted), budget)
+        gumbel.considered_visits[row, :budget] = schedule

@@ -34,18 +34,19 @@ Float64Array = npt.NDArray[np.float64]
 
 
 class GumbelRows(NamedTuple):
-    """The rows that go by Gumbel's rule, and what each of them needs to know for it.
+    """The rows that go by Gumbel's rule, and what they need to know for it.
 
-    B games, A actions, budgets of up to N simulations.
+    B games, A actions, budgets of up to N simulations. Where no row ever does, all but `is_on` is
+    empty.
     """
 
     is_on: BoolArray  # [B]; where False, the row goes by PUCT and the rest is not read
     root_scores: FloatArray  # [B, A], Gumbel number + logit of the root's actions, or -inf
     considered_visits: npt.NDArray[np.int32]  # [B, N], by number of simulations so far
-    value_scale: Float64Array  # [B]
-    visit_init: Float64Array  # [B]
     values: Float64Array  # [A], room to work in: of a node's children
     weights: Float64Array  # [A], likewise
+    value_scale: float  # see `GumbelConfig`
+    visit_init: float
 
 
 class GumbelResult(NamedTuple):
@@ -79,7 +80,6 @@ def transform_values(
     node: int,
     children: npt.NDArray[np.int32],
     has_untried: bool,
-    b: int,
     gumbel: GumbelRows,
 ) -> ValueTransform:
     """Completes the values of a node by v_mix.
@@ -104,7 +104,7 @@ def transform_values(
     mixed = mixed_value(np.float64(here["raw_value"]), here["visits"] - 1, prior_sum, product_sum)
     if has_untried:
         lowest, highest = min(lowest, mixed), max(highest, mixed)
-    slope = value_slope(highest - lowest, most_visits, gumbel.value_scale[b], gumbel.visit_init[b])
+    slope = value_slope(highest - lowest, most_visits, gumbel.value_scale, gumbel.visit_init)
     return ValueTransform(mixed, highest, slope)
 
 
@@ -126,7 +126,7 @@ def select_improved(trees: Tree, b: int, node: int, gumbel: GumbelRows) -> tuple
     here = nodes[node]
     best_action = find_best_wanted(here, trees.untried_priors[b, node])
     has_untried = best_action != NONE_UNTRIED
-    transform = transform_values(nodes, node, children, has_untried, b, gumbel)
+    transform = transform_values(nodes, node, children, has_untried, gumbel)
     total, untried_weight = 0.0, 0.0
     if has_untried:
         prior = np.float64(trees.untried_priors[b, node, best_action])
@@ -173,7 +173,7 @@ def select_considered(trees: Tree, b: int, num_visits: int, gumbel: GumbelRows) 
     if num_visits == 0:  # all have the same value
         return best_untried_at_root(untried_priors, gumbel.root_scores[b]), UNVISITED
     has_untried = find_best_wanted(nodes[ROOT], untried_priors) != NONE_UNTRIED
-    transform = transform_values(nodes, ROOT, children, has_untried, b, gumbel)
+    transform = transform_values(nodes, ROOT, children, has_untried, gumbel)
     best_action, best_child = NONE_UNTRIED, UNVISITED
     best_score = -np.inf
     for place in range(nodes[ROOT]["num_children"]):
@@ -209,7 +209,7 @@ def fill_improved_policy(trees: Tree, b: int, gumbel: GumbelRows, policy: FloatA
     nodes, children = trees.nodes[b], trees.children[b, ROOT]
     untried_priors = trees.untried_priors[b, ROOT]
     has_untried = find_best_wanted(nodes[ROOT], untried_priors) != NONE_UNTRIED
-    transform = transform_values(nodes, ROOT, children, has_untried, b, gumbel)
+    transform = transform_values(nodes, ROOT, children, has_untried, gumbel)
     factor = 0.0
     if has_untried:
         factor = exp_of_negative(transform.slope * (transform.mixed_value - transform.highest))

@@ -1,5 +1,7 @@
 """What is drawn at a root before it is searched, from the game's own random stream."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from alphago.types import BoolArray, FloatArray
@@ -21,6 +23,25 @@ def dirichlet_noise(
     legal = np.flatnonzero(legal_actions)
     noise = np.zeros(legal_actions.size, np.float32)
     noise[legal] = rng.dirichlet(np.full(legal.size, concentration / legal.size))
+    return noise
+
+
+def noise_of_roots(
+    legal_actions: BoolArray, *, concentration: float, rngs: Sequence[np.random.Generator]
+) -> FloatArray:
+    """Draws the root noise of several positions, each from its own stream.
+
+    Args:
+        legal_actions: bool [K, A], each row with at least one legal action.
+        concentration: see `dirichlet_noise`.
+        rngs: K, the streams.
+
+    Returns:
+        float32 [K, A].
+    """
+    noise = np.zeros(legal_actions.shape, np.float32)
+    for k, rng in enumerate(rngs):
+        noise[k] = dirichlet_noise(legal_actions[k], concentration=concentration, rng=rng)
     return noise
 
 

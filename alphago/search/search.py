@@ -17,7 +17,7 @@ from alphago.search.descent_kernels import PuctConstants, select_leaves
 from alphago.search.formulas import exploration_table
 from alphago.search.gumbel import GumbelConfig, allocate_gumbel_rows, plan_halving
 from alphago.search.gumbel_kernels import GumbelResult, fill_gumbel_result
-from alphago.search.noise import dirichlet_noise
+from alphago.search.noise import noise_of_roots
 from alphago.search.tree import (
     LEAF_CHILD,
     LEAF_ROOT,
@@ -89,15 +89,23 @@ def run_search(
     search.start(rows, states, np.full(num_rows, num_simulations))
     if rng is not None and num_rows > 0:
         search.run_simulation()  # the roots' own evaluation
-        concentration = config.noise_concentration
-        noise = [
-            dirichlet_noise(legal, concentration=concentration, rng=rng)
-            for legal in search.root_edges(rows).legal
-        ]
-        search.explore_roots(rows, np.stack(noise))
+        legal, concentration = search.root_edges(rows).legal, config.noise_concentration
+        noise = noise_of_roots(legal, concentration=concentration, rngs=[rng] * num_rows)
+        search.explore_roots(rows, noise)
     while search.finished_rows().size < num_rows:
         search.run_simulation()
     return search.result(rows)
+
+
+def puct_constants(config: SearchConfig, *, max_visits: int) -> PuctConstants:
+    """Returns the constants of PUCT as kernels read them, for nodes of up to so many visits."""
+    return PuctConstants(
+        exploration=exploration_table(
+            max_visits, init=config.exploration_init, base=config.exploration_base
+        ),
+        fpu_reduction=np.float32(config.fpu_reduction),
+        root_fpu_reduction=np.float32(config.root_fpu_reduction),
+    )
 
 
 class BatchSearch:
@@ -111,6 +119,7 @@ class BatchSearch:
         *,
         num_rows: int,
         max_simulations: int,
+        gumbel_config: GumbelConfig | None = None,
     ) -> None:
         """Allocates the trees.
 
@@ -120,6 +129,7 @@ class BatchSearch:
             config: the constants.
             num_rows: B, the number of games.
             max_simulations: the largest budget a row will ask for.
+            gumbel_config: the constants of Gumbel's rule; None if no row will go by it.
         """
         self.game = game
         self.evaluator = evaluator
@@ -136,24 +146,19 @@ class BatchSearch:
         # Evaluations left, the root's own included; -1: the row was never started.
         self._remaining = np.full(num_rows, -1, np.int32)
         self._new_index = np.zeros(num_nodes, np.int32)  # scratch of `advance`
-        self._gumbel = allocate_gumbel_rows(num_rows, max_simulations, num_actions)
+        self._puct = puct_constants(config, max_visits=num_nodes)
+        self._gumbel_config = gumbel_config
+        self._gumbel = allocate_gumbel_rows(num_rows, max_simulations, num_actions, gumbel_config)
         self._no_values = np.zeros(num_rows, np.float32)  # exact ones, where no game is over
         self.num_batches = 0  # calls of the evaluator
         self.num_leaves = 0  # rows of these calls that a simulation asked for
         self.seconds_evaluating = 0.0  # wall time of these calls
-        self._puct = PuctConstants(
-            exploration=exploration_table(
-                num_nodes, init=config.exploration_init, base=config.exploration_base
-            ),
-            fpu_reduction=np.float32(config.fpu_reduction),
-            root_fpu_reduction=np.float32(config.root_fpu_reduction),
-        )
 
     @property
     def num_bytes(self) -> int:
-        """The memory of trees and states, all rows together."""
-        arrays = (*self.trees, *self._states)
-        return sum(array.nbytes for array in arrays)
+        """The memory of all rows together, which grows with their number and budget."""
+        halving = (self._gumbel.root_scores, self._gumbel.considered_visits)
+        return sum(array.nbytes for array in (*self.trees, *self._states, *halving))
 
     def start(
         self,
@@ -196,28 +201,29 @@ class BatchSearch:
         return self._edges(rows, np.full(len(rows), ROOT))
 
     def explore_roots(self, rows: npt.NDArray[np.int64], noise: FloatArray) -> None:
-        """Mixes noise into the priors of some evaluated roots, of tried and untried actions alike.
+        """Mixes noise into the priors of some rows, whose roots were just evaluated.
 
         Args:
             rows: int [K], the rows.
-            noise: float32 [K, A], sums to 1 over the legal actions, see `dirichlet_noise`.
+            noise: float32 [K, A], sums to 1 over the legal actions, see `noise_of_roots`.
         """
+        assert (self.trees.num_nodes[rows] == 1).all(), "noise is for a fresh root"
         mix_noise(self.trees, rows, noise, np.float32(self.config.noise_weight))
 
-    def halve_roots(
-        self, rows: npt.NDArray[np.int64], numbers: FloatArray, config: GumbelConfig
-    ) -> None:
+    def halve_roots(self, rows: npt.NDArray[np.int64], gumbels: FloatArray) -> None:
         """Lets some rows, whose roots were just evaluated, go on by Gumbel's rule (`gumbel.py`).
 
         Args:
             rows: int [K], the rows.
-            numbers: float32 [K, A], see `gumbel_numbers`; zeros search without chance.
-            config: the constants of the rule.
+            gumbels: float32 [K, A], see `gumbel_numbers`; zeros search without chance.
         """
+        config = self._gumbel_config
+        assert config is not None, "a search without the constants of Gumbel's rule"
         assert (self.trees.num_nodes[rows] == 1).all(), "the schedule begins at a fresh root"
-        plan_halving(
-            self._gumbel, rows, self.root_edges(rows), numbers, self._remaining[rows], config
-        )
+        # Nothing was tried there yet; what is illegal has NO_PRIOR, below 0.
+        priors = np.maximum(self.trees.untried_priors[rows, ROOT], np.float32(0.0))
+        budgets = self._remaining[rows]
+        plan_halving(self._gumbel, rows, priors, gumbels, budgets, config.num_considered)
 
     def advance(self, row: int, action: int) -> bool:
         """Makes the position after an action the root of a row and keeps what was found below it.
@@ -307,6 +313,7 @@ class BatchSearch:
             values=np.empty(len(rows), np.float32),
         )
         fill_gumbel_result(self.trees, rows, self._gumbel, result)
+        assert (result.actions >= 0).all(), "a schedule that no action fits"
         return result
 
     def _edges(self, rows: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64]) -> Edges:

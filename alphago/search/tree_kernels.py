@@ -114,21 +114,17 @@ def set_priors(priors: FloatArray, logits: FloatArray, legal: BoolArray) -> bool
 def mix_noise(
     trees: Tree, rows: npt.NDArray[np.int64], noise: FloatArray, weight: np.float32
 ) -> None:
-    """Mixes noise [K, A] into the root priors of K games: (1 - weight) * prior + weight * noise."""
+    """Mixes noise [K, A] into the root priors of K games: (1 - weight) * prior + weight * noise.
+
+    Nothing may have been tried there yet.
+    """
     rest = np.float32(1.0) - weight
     for k in range(len(rows)):
-        nodes = trees.nodes[rows[k]]
         untried_priors = trees.untried_priors[rows[k], ROOT]
         for a in range(untried_priors.size):
             if untried_priors[a] != NO_PRIOR:
                 untried_priors[a] = rest * untried_priors[a] + weight * noise[k, a]
-        root = nodes[ROOT]
-        root["best_untried"] = NOT_LOOKED_UP
-        root["tried_prior"] = np.float32(0.0)
-        for place in range(root["num_children"]):
-            child = nodes[trees.children[rows[k], ROOT, place]]
-            child["prior"] = rest * child["prior"] + weight * noise[k, child["action"]]
-            root["tried_prior"] += child["prior"]
+        trees.nodes[rows[k], ROOT]["best_untried"] = NOT_LOOKED_UP
 
 
 @kernel

@@ -115,6 +115,8 @@ def test_a_file_is_read_as_it_is_written(tmp_path: Path) -> None:
         (TEXT.replace("350.5", ".nan"), "anchors: got 'uct:playouts=10': nan"),
         (TEXT.replace("350.5", "1" + 400 * "0"), "allowed: a player and its Elo, from -10000 to"),
         (TEXT + "  random: 5", "no YAML .random is there twice"),
+        (TEXT.replace("plies: 4", "plies: 2021-13-45"), "no YAML .month must be in 1..12"),
+        (TEXT.replace("350.5", "0x_"), "no YAML .invalid literal"),
         (TEXT.replace("350.5", "many"), "'many', allowed: a player and its Elo"),
         (TEXT.partition("anchors")[0] + "anchors: []", r"anchors: got \[\]"),
     ],

@@ -44,10 +44,15 @@ def search_by_gumbel(
     """Searches one position per row."""
     rows = np.arange(len(states))
     search = BatchSearch(
-        game, evaluator, search_config(), num_rows=len(rows), max_simulations=num_simulations
+        game,
+        evaluator,
+        search_config(),
+        num_rows=len(rows),
+        max_simulations=num_simulations,
+        gumbel_config=config,
     )
     search.start(rows, states, np.full(len(rows), num_simulations))
     search.run_simulation()
-    search.halve_roots(rows, numbers, config)
+    search.halve_roots(rows, numbers)
     run_to_end(search, rows.tolist(), max_calls=num_simulations)
     return Found(search.result(rows), *search.gumbel_result(rows))

@@ -167,6 +167,17 @@ def test_noise_of_an_earlier_search_is_gone() -> None:
     assert_same_bits(results[1], plain)
 
 
+def test_noise_is_for_fresh_roots() -> None:
+    game = game_named("tic_tac_toe")
+    search = BatchSearch(
+        game, HashEvaluator(game, 1.0), search_config(), num_rows=1, max_simulations=5
+    )
+    search.start(np.array([0]), game.initial_states(1), np.array([5]))
+    run_to_end(search, [0], max_calls=6)
+    with pytest.raises(AssertionError, match="a fresh root"):
+        search.explore_roots(np.array([0]), np.full((1, 9), 1 / 9, np.float32))
+
+
 def test_noise_of_one_row_stays_in_that_row() -> None:
     """Rows started together, one of which is explored, share nothing."""
     game = game_named("tic_tac_toe")

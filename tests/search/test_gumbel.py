@@ -12,7 +12,7 @@ from alphago.games.notation import replay
 from alphago.search import BatchSearch, gumbel_numbers, run_search
 from alphago.search.formulas import mixed_value, value_slope
 from alphago.search.gumbel import considered_visits
-from alphago.types import Evaluation, States
+from alphago.types import Evaluation, Evaluator, States
 from tests.reference.gumbel import schedule
 from tests.search.comparison import assert_same_bits, result_rows
 from tests.search.evaluators import FixedEvaluator, HashEvaluator
@@ -27,6 +27,26 @@ from tests.search.positions import (
     search_config,
     state_after,
 )
+
+
+def halving_search(
+    game: Game,
+    evaluator: Evaluator,
+    *,
+    num_rows: int,
+    max_simulations: int,
+    num_considered: int = 16,
+) -> BatchSearch:
+    """Returns a search whose rows may go by Gumbel's rule."""
+    return BatchSearch(
+        game,
+        evaluator,
+        search_config(),
+        num_rows=num_rows,
+        max_simulations=max_simulations,
+        gumbel_config=gumbel_config(num_considered=num_considered),
+    )
+
 
 # ----- the schedule
 
@@ -138,11 +158,11 @@ def test_below_the_root_by_hand() -> None:
     """
     game = game_named("tic_tac_toe")
     evaluator = FixedEvaluator([5.0] * 6 + [math.log(prior) for prior in (0.2, 0.5, 0.3)], 0.1)
-    search = BatchSearch(game, evaluator, search_config(), num_rows=1, max_simulations=4)
+    search = halving_search(game, evaluator, num_rows=1, max_simulations=4, num_considered=1)
     rows = np.array([0])
     search.start(rows, state_after(game, [0, 1, 2, 4, 3, 5]), np.array([4]))
     search.run_simulation()
-    search.halve_roots(rows, np.zeros((1, 9), np.float32), gumbel_config(num_considered=1))
+    search.halve_roots(rows, np.zeros((1, 9), np.float32))
     seen = []
     for _ in range(4):
         search.run_simulation()
@@ -201,13 +221,13 @@ def test_rows_of_both_rules_do_not_see_each_other() -> None:
     evaluator = HashEvaluator(game, spread=2.0)
     numbers = drawn_numbers(game, states, seed=4)
     halved, plain = np.arange(0, 12, 2), np.arange(1, 12, 2)
-    search = BatchSearch(game, evaluator, search_config(), num_rows=12, max_simulations=40)
+    search = halving_search(game, evaluator, num_rows=12, max_simulations=40, num_considered=5)
     for _ in range(2):  # rows that went by the other rule before
         halved, plain = plain, halved
         search.start(np.arange(12), states, np.full(12, 40))
         search.run_simulation()
         assert search.evaluated_roots().tolist() == list(range(12))
-        search.halve_roots(halved, numbers[halved], gumbel_config(num_considered=5))
+        search.halve_roots(halved, numbers[halved])
         run_to_end(search, list(range(12)), max_calls=40)
         assert search.evaluated_roots().size == 0
     expected = run_search(game, evaluator, states[plain], search_config(), num_simulations=40)
@@ -333,22 +353,58 @@ def test_numbers_have_the_mean_and_spread_of_gumbel() -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("num_considered", 0), ("value_scale", -0.1), ("visit_init", math.inf)],
+    [
+        ("num_considered", 0),
+        ("num_considered", True),
+        ("num_considered", math.nan),
+        ("value_scale", -0.1),
+        ("value_scale", math.nan),
+        ("value_scale", 2e6),  # 1e300 times a visit is no number any more
+        ("visit_init", math.inf),
+        ("visit_init", math.nan),
+    ],
 )
 def test_constants_are_checked(key: str, value: float) -> None:
     with pytest.raises(ConfigError, match=rf"^gumbel\.{key}: got {value}, allowed: "):
         gumbel_config(**{key: value})
 
 
+def test_the_largest_constants_leave_policies_finite() -> None:
+    game = game_named("connect_four")
+    states = random_states(game, np.random.default_rng(93), num_states=8)
+    for evaluator in (FixedEvaluator([0.0] * 7, 0.3), HashEvaluator(game, spread=8.0)):
+        found = search_by_gumbel(
+            game,
+            evaluator,
+            states,
+            gumbel_config(value_scale=1e6, visit_init=1e6),
+            numbers=drawn_numbers(game, states, seed=7),
+            num_simulations=40,
+        )
+        np.testing.assert_allclose(found.policy_targets.sum(axis=1), 1.0, atol=1e-5)
+        assert game.legal_actions(states)[np.arange(8), found.actions].all()
+
+
+def test_a_search_without_the_constants_halves_nothing() -> None:
+    """And has no memory for it."""
+    game = game_named("tic_tac_toe")
+    evaluator = HashEvaluator(game, 1.0)
+    search = BatchSearch(game, evaluator, search_config(), num_rows=2, max_simulations=9)
+    with_constants = halving_search(game, evaluator, num_rows=2, max_simulations=9)
+    assert with_constants.num_bytes - search.num_bytes == 2 * 4 * (9 + 9)
+    search.start(np.array([0]), game.initial_states(1), np.array([4]))
+    search.run_simulation()
+    with pytest.raises(AssertionError, match="without the constants"):
+        search.halve_roots(np.array([0]), np.zeros((1, 9), np.float32))
+
+
 def test_a_halving_is_not_prolonged() -> None:
     game = game_named("tic_tac_toe")
-    search = BatchSearch(
-        game, HashEvaluator(game, 1.0), search_config(), num_rows=1, max_simulations=9
-    )
+    search = halving_search(game, HashEvaluator(game, 1.0), num_rows=1, max_simulations=9)
     rows = np.array([0])
     search.start(rows, game.initial_states(1), np.array([4]))
     search.run_simulation()
-    search.halve_roots(rows, np.zeros((1, 9), np.float32), gumbel_config())
+    search.halve_roots(rows, np.zeros((1, 9), np.float32))
     run_to_end(search, [0], max_calls=4)
     with pytest.raises(AssertionError, match="ends with its budget"):
         search.resume(0, 1)

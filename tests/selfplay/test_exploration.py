@@ -21,6 +21,11 @@ def test_small_shares_are_dropped_and_the_rest_sums_to_one() -> None:
     np.testing.assert_allclose(without_small_shares(policies), expected, rtol=1e-6)
 
 
+def test_a_policy_that_is_small_shares_alone_is_refused() -> None:
+    with pytest.raises(AssertionError, match="over a thousand"):
+        without_small_shares(np.full((1, 2000), 1 / 2000, np.float32))
+
+
 def test_another_search_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"^selfplay\.search: got 'uct', allowed: puct or gumbel$"
@@ -37,10 +42,10 @@ class WatchedSearch(BatchSearch):
     halved: list[int]  # visits of the root when its halving began
     values: list[float]
 
-    def halve_roots(self, rows, numbers, config):
+    def halve_roots(self, rows, gumbels):
         self.halved += [self.root_visits(int(row)) for row in rows]
-        assert numbers.any()
-        super().halve_roots(rows, numbers, config)
+        assert gumbels.any()
+        super().halve_roots(rows, gumbels)
 
     def result(self, rows):
         result = super().result(rows)
@@ -95,7 +100,7 @@ def test_equal_seeds_play_equal_games_and_a_stop_changes_none(tree_reuse: bool) 
         return make_selfplay(search="gumbel", num_games=5, tree_reuse=tree_reuse)
 
     kept, stopped = make(), make()
-    for version in (4, 5):
+    for version in (None, 4, 5):
         first, second = kept.play(7).records, stopped.play(7).records
         assert len(first) == len(second)
         for one, other in zip(first, second, strict=True):
@@ -104,8 +109,9 @@ def test_equal_seeds_play_equal_games_and_a_stop_changes_none(tree_reuse: bool) 
         kept.snapshot()
         stopped = make()
         stopped.restore(json.loads(text))
-        for selfplay in (kept, stopped):
-            selfplay.set_weights(version, weights(1.0))
+        if version is not None:
+            for selfplay in (kept, stopped):
+                selfplay.set_weights(version, weights(1.0))
 
 
 def test_a_game_does_not_depend_on_the_games_beside_it() -> None:

@@ -106,9 +106,8 @@ def set_colours(board: np.void, stones: Int8Array) -> None:
     """Makes the colours those of a position, int8 [H, W], and nothing else. Enough for eyes."""
     height, width = stones.shape
     for row in range(height):
-        first = (row + 1) * (
-            width + 1
-        ) + 1  # as `point_of`, but a division takes longer than all else
+        # As `point_of`, whose division takes longer than all else here.
+        first = (row + 1) * (width + 1) + 1
         for column in range(width):
             board["colours"][first + column] = stones[row, column]
 
