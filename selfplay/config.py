@@ -17,8 +17,9 @@ class SelfPlayConfig:
     Attributes:
         mode: `ray` (actor processes) or `inline` (in this process, equal bit for bit for equal
             seeds).
-        search: how full searches explore: `puct` (noise at the root) or `gumbel` (see
-            `exploration.py`). Fast searches, gates and players always go by PUCT without noise.
+        search: how full searches explore: `puct` (noise at the root) or `gumbel` (without
+            `search.noise_*`, see `exploration.py`). Fast searches, gates and players always go by
+            PUCT without noise.
         num_actors: actor processes, on several GPUs a multiple of their number; null for what suits
             the usable CPUs and GPUs (see `resources.py`), without a GPU one per CPU.
         groups_per_actor: groups of games in an actor, each with a thread of its own; null for one
@@ -36,7 +37,8 @@ class SelfPlayConfig:
             yet every game goes to its end (KataGo's soft resignation, KataGoMethods).
         tree_reuse: whether a fast search goes on with what the last one found below the move, with
             a budget that counts all visits (KataGo). Full searches start afresh, unbiased.
-        temperature_early: temperature of the first moves (AlphaGo Zero: 1).
+        temperature_early: temperature of the first moves (AlphaGo Zero: 1). Full searches by
+            `gumbel` choose their moves themselves, at any temperature.
         temperature_late: temperature of all later moves (AlphaGo Zero: 0).
         temperature_moves: number of moves of a game that use `temperature_early` (AlphaGo Zero:
             30).
