@@ -117,7 +117,7 @@ class GumbelExploration:
             gumbel_numbers(legal, rng=rng)
             for legal, rng in zip(search.root_edges(rows).legal, rngs, strict=True)
         ]
-        search.halve_roots(rows, np.stack(gumbels))
+        search.explore_by_halving(rows, np.stack(gumbels))
 
     def conclude(
         self,

@@ -126,7 +126,7 @@ class BatchSearch:
         Args:
             game: the rules.
             evaluator: the network.
-            config: the constants.
+            config: the constants of PUCT and of its noise.
             num_rows: B, the number of games.
             max_simulations: the largest budget a row will ask for.
             gumbel_config: the constants of Gumbel's rule; None if no row will go by it.
@@ -210,7 +210,7 @@ class BatchSearch:
         assert (self.trees.num_nodes[rows] == 1).all(), "noise is for a fresh root"
         mix_noise(self.trees, rows, noise, np.float32(self.config.noise_weight))
 
-    def halve_roots(self, rows: npt.NDArray[np.int64], gumbels: FloatArray) -> None:
+    def explore_by_halving(self, rows: npt.NDArray[np.int64], gumbels: FloatArray) -> None:
         """Lets some rows, whose roots were just evaluated, go on by Gumbel's rule (`gumbel.py`).
 
         Args:

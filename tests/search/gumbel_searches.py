@@ -53,6 +53,6 @@ def search_by_gumbel(
     )
     search.start(rows, states, np.full(len(rows), num_simulations))
     search.run_simulation()
-    search.halve_roots(rows, numbers)
+    search.explore_by_halving(rows, numbers)
     run_to_end(search, rows.tolist(), max_calls=num_simulations)
     return Found(search.result(rows), *search.gumbel_result(rows))

@@ -162,7 +162,7 @@ def test_below_the_root_by_hand() -> None:
     rows = np.array([0])
     search.start(rows, state_after(game, [0, 1, 2, 4, 3, 5]), np.array([4]))
     search.run_simulation()
-    search.halve_roots(rows, np.zeros((1, 9), np.float32))
+    search.explore_by_halving(rows, np.zeros((1, 9), np.float32))
     seen = []
     for _ in range(4):
         search.run_simulation()
@@ -227,7 +227,7 @@ def test_rows_of_both_rules_do_not_see_each_other() -> None:
         search.start(np.arange(12), states, np.full(12, 40))
         search.run_simulation()
         assert search.evaluated_roots().tolist() == list(range(12))
-        search.halve_roots(halved, numbers[halved])
+        search.explore_by_halving(halved, numbers[halved])
         run_to_end(search, list(range(12)), max_calls=40)
         assert search.evaluated_roots().size == 0
     expected = run_search(game, evaluator, states[plain], search_config(), num_simulations=40)
@@ -395,7 +395,7 @@ def test_a_search_without_the_constants_halves_nothing() -> None:
     search.start(np.array([0]), game.initial_states(1), np.array([4]))
     search.run_simulation()
     with pytest.raises(AssertionError, match="without the constants"):
-        search.halve_roots(np.array([0]), np.zeros((1, 9), np.float32))
+        search.explore_by_halving(np.array([0]), np.zeros((1, 9), np.float32))
 
 
 def test_a_halving_is_not_prolonged() -> None:
@@ -404,7 +404,7 @@ def test_a_halving_is_not_prolonged() -> None:
     rows = np.array([0])
     search.start(rows, game.initial_states(1), np.array([4]))
     search.run_simulation()
-    search.halve_roots(rows, np.zeros((1, 9), np.float32))
+    search.explore_by_halving(rows, np.zeros((1, 9), np.float32))
     run_to_end(search, [0], max_calls=4)
     with pytest.raises(AssertionError, match="ends with its budget"):
         search.resume(0, 1)

@@ -42,10 +42,10 @@ class WatchedSearch(BatchSearch):
     halved: list[int]  # visits of the root when its halving began
     values: list[float]
 
-    def halve_roots(self, rows, gumbels):
+    def explore_by_halving(self, rows, gumbels):
         self.halved += [self.root_visits(int(row)) for row in rows]
         assert gumbels.any()
-        super().halve_roots(rows, gumbels)
+        super().explore_by_halving(rows, gumbels)
 
     def result(self, rows):
         result = super().result(rows)
