@@ -97,9 +97,11 @@ def _check_complete(saved: DictConfig) -> None:
     Raises:
         CommandLineError: naming all that it lacks; they may be younger than the run.
     """
-    missing = OmegaConf.missing_keys(saved)
+    missing = OmegaConf.missing_keys(saved)  # of a group that is not there at all, its name
     if missing:
-        listed = ", ".join(key for key in leaf_types() if key in missing)
+        listed = ", ".join(
+            key for key in leaf_types() if key in missing or key.partition(".")[0] in missing
+        )
         raise CommandLineError(
             f"values are missing: {listed}; for runs of an older version CHANGELOG.md has them"
         )
