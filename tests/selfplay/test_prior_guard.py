@@ -200,3 +200,27 @@ def test_guarded_self_play_fills_no_eye() -> None:
                 eyes = GO.own_eyes(replay(GO, record.actions[:ply].tolist()))
                 num_filled += int(eyes[0, action])
         assert (num_filled > 0) == (not is_guarded)
+
+
+def test_gumbel_in_guarded_self_play_fills_no_eye_and_passes_late() -> None:
+    """Full searches alone, without random moves: whatever values say, guards hold."""
+    for is_guarded in (False, True):
+        selfplay = make_selfplay(
+            game=GO,
+            search="gumbel",
+            eye_guard=is_guarded,
+            pass_guard=0.5 if is_guarded else 0.0,
+            num_simulations=24,
+            full_search_probability=1.0,
+            random_opening_probability=0.0,
+        )
+        num_broken = 0
+        for record in selfplay.play(20).records:
+            for ply, action in enumerate(record.actions):
+                state = replay(GO, record.actions[:ply].tolist())
+                is_early_pass = action == PASS and (GO.board(state) != -1).sum() < 4
+                # Where all plays fill eyes, even an early pass is better.
+                left = GO.legal_actions(state)[0] & ~GO.own_eyes(state)[0]
+                num_broken += int(GO.own_eyes(state)[0, action])
+                num_broken += int(is_early_pass and left[:PASS].any())
+        assert (num_broken > 0) == (not is_guarded)
