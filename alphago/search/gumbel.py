@@ -11,8 +11,8 @@ Values are completed: an untried action has the value v_mix, a mean of the netwo
 those of the tried actions. sigma stretches the values of a node's legal actions to 0 to 1 and
 multiplies them by (visit_init + most visits of an action) * value_scale.
 
-Actions of prior 0 count as illegal (see `gumbel_kernels.py`): what a guard keeps from self-play is
-neither considered nor learnt.
+Actions of prior 0 are never tried: what a guard keeps from self-play is neither considered nor
+learnt.
 
 A training tool: to play, PUCT is stronger at equal simulations.
 """

@@ -8,8 +8,7 @@ The transform sigma of a node's values is kept but for a constant, its value at 
 neither a softmax nor the order of scores sees it, and e to what is left cannot overflow. Sums are
 double precision, in which `1 - tried_prior` loses nothing more.
 
-An action whose prior is exactly 0, at the root or below, is left out as if it were illegal: no
-value makes up for it, since sigma outweighs any logit in time. One at least is above 0.
+An action whose prior is exactly 0 counts as illegal, see `highest_prior`.
 """
 
 from typing import NamedTuple
@@ -66,15 +65,6 @@ class ValueTransform(NamedTuple):
 
 
 @kernel
-def find_best_wanted(node: np.void, untried_priors: FloatArray) -> int:
-    """Returns a node's untried action of the highest prior [A] above 0, or NONE_UNTRIED."""
-    best = find_best_untried(node, untried_priors)
-    if best != NONE_UNTRIED and untried_priors[best] == 0.0:
-        return NONE_UNTRIED
-    return best
-
-
-@kernel
 def transform_values(
     nodes: Nodes,
     node: int,
@@ -124,7 +114,7 @@ def select_improved(trees: Tree, b: int, node: int, gumbel: GumbelRows) -> tuple
     """
     nodes, children = trees.nodes[b], trees.children[b, node]
     here = nodes[node]
-    best_action = find_best_wanted(here, trees.untried_priors[b, node])
+    best_action = find_best_untried(here, trees.untried_priors[b, node])
     has_untried = best_action != NONE_UNTRIED
     transform = transform_values(nodes, node, children, has_untried, gumbel)
     total, untried_weight = 0.0, 0.0
@@ -172,7 +162,7 @@ def select_considered(trees: Tree, b: int, num_visits: int, gumbel: GumbelRows) 
     untried_priors = trees.untried_priors[b, ROOT]
     if num_visits == 0:  # all have the same value
         return best_untried_at_root(untried_priors, gumbel.root_scores[b]), UNVISITED
-    has_untried = find_best_wanted(nodes[ROOT], untried_priors) != NONE_UNTRIED
+    has_untried = find_best_untried(nodes[ROOT], untried_priors) != NONE_UNTRIED
     transform = transform_values(nodes, ROOT, children, has_untried, gumbel)
     best_action, best_child = NONE_UNTRIED, UNVISITED
     best_score = -np.inf
@@ -208,7 +198,7 @@ def fill_improved_policy(trees: Tree, b: int, gumbel: GumbelRows, policy: FloatA
     """
     nodes, children = trees.nodes[b], trees.children[b, ROOT]
     untried_priors = trees.untried_priors[b, ROOT]
-    has_untried = find_best_wanted(nodes[ROOT], untried_priors) != NONE_UNTRIED
+    has_untried = find_best_untried(nodes[ROOT], untried_priors) != NONE_UNTRIED
     transform = transform_values(nodes, ROOT, children, has_untried, gumbel)
     factor = 0.0
     if has_untried:

@@ -33,9 +33,13 @@ NO_BAD_ROW = -1  # returned by `expand_and_back_up` when every evaluation was us
 
 @kernel
 def highest_prior(priors: FloatArray) -> int:
-    """Returns the action with the highest prior [A], the lowest of equals, or NONE_UNTRIED."""
+    """Returns the action with the highest prior [A] above 0, or NONE_UNTRIED.
+
+    The lowest action wins ties. An action of prior 0 is never tried, as if it were illegal: no
+    prior is small enough to keep a search from it for good where all else seems to lose.
+    """
     best = NONE_UNTRIED
-    highest = NO_PRIOR
+    highest = np.float32(0.0)
     for a in range(priors.size):
         if priors[a] > highest:
             highest = priors[a]

@@ -89,7 +89,7 @@ def make_root(
 
 
 def action_scores(node: Node, config: "SearchConfig", *, is_root: bool) -> dict[int, float]:
-    """Returns the PUCT score of each legal action."""
+    """Returns the PUCT score of each legal action of a prior above 0; others are never tried."""
     growth = math.log((node.visits + config.exploration_base + 1.0) / config.exploration_base)
     exploration = (config.exploration_init + growth) * math.sqrt(node.visits)
     reduction = config.root_fpu_reduction if is_root else config.fpu_reduction
@@ -97,6 +97,8 @@ def action_scores(node: Node, config: "SearchConfig", *, is_root: bool) -> dict[
     first_play_value = max(-1.0, node.value() - reduction * math.sqrt(visited_prior))
     scores = {}
     for action, prior in node.priors.items():
+        if prior == 0:
+            continue
         visits = node.children[action].visits if action in node.children else 0
         value = node.child_value(action) if visits else first_play_value
         scores[action] = value + exploration * prior / (1 + visits)

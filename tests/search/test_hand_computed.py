@@ -88,6 +88,21 @@ def test_third_simulation(root_fpu_reduction: float) -> None:
     assert_result(result, visits=[0, 2, 1], action_values=[0.0, 0.0, -0.1], root_value=0.0)
 
 
+def test_an_action_of_prior_0_is_never_tried() -> None:
+    """After 7 and 8, both -0.1, the root is worth -0.033: 6 would be next without any prior."""
+    game = make_game("tic_tac_toe")
+    for logit, visits in ((-100.0, [1, 1, 1]), (-110.0, [0, 2, 1])):
+        result = run_search(
+            game,
+            FixedEvaluator([5.0] * 6 + [logit, 0.5, 0.0], VALUE),
+            state_after(game, MOVES),
+            search_config(exploration_init=0.0),
+            num_simulations=3,
+        )
+        assert result.visit_counts[0, 6:].tolist() == visits
+        assert (result.priors[0, 6] > 0) == (visits[0] > 0)
+
+
 def test_tie_and_a_win_behind_it() -> None:
     """Priors 0.3, 0.4, 0.3 without reduction: 7, then 6 (a win), then 6 again.
 
