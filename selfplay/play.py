@@ -5,8 +5,7 @@ move and starts the next search at once; a game that ends is replaced by a new o
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,10 +22,9 @@ from alphago.types import BoolArray, Evaluator, FloatArray, States, UInt8Array, 
 from selfplay.config import SelfPlayConfig
 from selfplay.evaluators import TrainableEvaluator
 from selfplay.exploration import make_exploration
+from selfplay.game_in_progress import GameInProgress, has_sure_winner, movers_of, note_move
 from selfplay.prior_guard import PriorGuard
 from selfplay.records import GameRecord
-
-DECIDED_PLIES = 3  # moves in a row whose searches must be sure of the result (KataGo: 3)
 
 
 class PlayStats(NamedTuple):
@@ -46,55 +44,6 @@ class PlayReport(NamedTuple):
 
     records: list[GameRecord]
     stats: PlayStats
-
-
-@dataclass
-class GameInProgress:
-    """One unfinished game of a row: its random stream and what its record will hold.
-
-    Attributes:
-        index: number of the game within its actor.
-        network_version: version of the network that began it.
-        rng: the game's own stream; decides noise, kinds of search and moves.
-        actions: actions so far.
-        is_full_search: kind of the running search.
-        targets: for each action the policy target as (actions, shares), None where it is no
-            training target.
-        root_values: for each action the search's value, view of the player who moved; 0 for random
-            opening moves.
-    """
-
-    index: int
-    network_version: int
-    rng: np.random.Generator
-    actions: list[int] = field(default_factory=list)
-    is_full_search: bool = True
-    targets: list[tuple[list[int], list[float]] | None] = field(default_factory=list)
-    root_values: list[float] = field(default_factory=list)
-
-
-def note_move(
-    game: GameInProgress, action: int, policy_target: FloatArray, root_value: float
-) -> None:
-    """Notes a move and what its search found; the policy [A] is a target if it was a full one."""
-    target = None
-    if game.is_full_search:
-        actions = np.flatnonzero(policy_target)
-        target = (actions.tolist(), policy_target[actions].tolist())
-    game.actions.append(action)
-    game.targets.append(target)
-    game.root_values.append(root_value)
-
-
-def is_decided(root_values: Sequence[float], decided_value: float) -> bool:
-    """Tells whether the searches of the last `DECIDED_PLIES` moves were sure of the result.
-
-    Args:
-        root_values: of all moves so far, each in the view of the player who moved.
-        decided_value: size of a value that counts as sure.
-    """
-    last = root_values[-DECIDED_PLIES:]
-    return len(last) == DECIDED_PLIES and min(map(abs, last)) >= decided_value
 
 
 def without_finished(snapshot: dict[str, Any], records: Iterable[GameRecord]) -> dict[str, Any]:
@@ -270,6 +219,7 @@ class SelfPlay:
                     actions=list(saved["actions"]),
                     targets=targets,
                     root_values=list(saved["root_values"]),
+                    movers=movers_of(self._game, saved["actions"]),
                 )
             )
             self._states[row : row + 1] = replay(self._game, saved["actions"])
@@ -297,6 +247,7 @@ class SelfPlay:
             game.actions = random_actions(self._game, rng, num_moves=num_moves)
             game.targets = [None] * len(game.actions)
             game.root_values = [0.0] * len(game.actions)
+            game.movers = movers_of(self._game, game.actions)
         self._states[row : row + 1] = replay(self._game, game.actions)
         return game
 
@@ -329,7 +280,9 @@ class SelfPlay:
         """Returns how likely the next search of a game is a full one."""
         probability = self._config.full_search_probability
         decided_value = self._config.decided_value
-        if decided_value is not None and is_decided(game.root_values, decided_value):
+        if decided_value is None:
+            return probability
+        if has_sure_winner(game.root_values, game.movers, decided_value=decided_value):
             return min(probability, self._config.decided_full_search_probability)
         return probability
 
@@ -363,11 +316,17 @@ class SelfPlay:
         self._num_simulations += int(result.visit_counts.sum() - self._num_kept[rows].sum())
         self._num_positions += len(rows)
         found = self._exploration.conclude(self._search, rows, result, self._are_full(rows))
-        actions = []
+        movers, actions = self._game.to_play(self._states_of(rows)), []
         for k, row in enumerate(rows):
             game = self._games[row]
             action = self._draw_move(game, found.move_counts[k])
-            note_move(game, action, found.policy_targets[k], float(found.root_values[k]))
+            note_move(
+                game,
+                action,
+                mover=int(movers[k]),
+                policy_target=found.policy_targets[k],
+                root_value=float(found.root_values[k]),
+            )
             actions.append(action)
         self._game.play(self._states, np.array(actions), rows)
         is_over = self._game.is_over(self._states_of(rows))

@@ -10,6 +10,7 @@ from alphago.games import Game
 from alphago.games.notation import replay
 from alphago.search import BatchSearch
 from selfplay import play as module
+from selfplay.game_in_progress import has_sure_winner
 from selfplay.records import GameRecord, check_record
 from tests.reference.forced_pass_game import ForcedPassGame
 from tests.reference.game_records import assert_same_record
@@ -289,20 +290,42 @@ def test_what_does_not_fit_into_memory_is_one_line(key: str, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("root_values", "is_decided"),
+    ("root_values", "movers", "expected"),
     [
-        ([], False),
-        ([0.95, -0.95], False),  # two moves are too few
-        ([0.95, -0.95, 0.9], True),
-        ([0.2, 0.95, -0.95, 0.95], True),
-        ([0.95, -0.95, 0.95, -0.89], False),  # the newest one is not sure
-        ([0.0, -0.95, 0.95], False),  # a random move of the opening is never sure
+        ([], [], False),
+        ([0.95, -0.95], [0, 1], False),  # two moves are too few
+        ([0.95, -0.95, 0.9], [0, 1, 0], True),
+        ([-0.95, 0.95, -0.9], [0, 1, 0], True),
+        ([0.2, 0.95, -0.95, 0.95], [0, 1, 0, 1], True),
+        ([0.95, -0.95, 0.95, -0.89], [0, 1, 0, 1], False),  # the newest one is not sure
+        ([0.0, -0.95, 0.95], [0, 1, 0], False),  # a random move of the opening is never sure
+        ([0.95, 0.95, 0.95], [0, 1, 0], False),  # whoever moves claims the win
+        ([0.95, 0.95, 0.95], [1, 1, 1], True),  # one player moves three times
+        ([0.95, -0.95, -0.95], [1, 0, 0], True),
+        ([0.95, -0.95, 0.95], [1, 0, 0], False),
     ],
 )
 def test_three_sure_searches_in_a_row_decide_a_game(
-    root_values: list[float], is_decided: bool
+    root_values: list[float], movers: list[int], expected: bool
 ) -> None:
-    assert module.is_decided(root_values, 0.9) == is_decided
+    assert has_sure_winner(root_values, movers, decided_value=0.9) == expected
+
+
+@pytest.mark.parametrize("game", [CONNECT_FOUR, ForcedPassGame()], ids=["alternating", "passes"])
+def test_movers_are_kept_in_step_with_the_moves(game: Game) -> None:
+    """Random openings, searched moves, and games that a snapshot took along."""
+    kept, restored = (make_selfplay(game=game, num_games=9) for _ in range(2))
+    kept.play(15)
+    restored.restore(kept.snapshot())
+    num_moves = 0
+    for one, other in zip(kept._games, restored._games, strict=True):
+        states, movers = game.initial_states(1), []
+        for action in one.actions:
+            movers.append(game.to_play(states)[0])
+            states = game.step(states, [action])
+        assert one.movers == other.movers == movers
+        num_moves += len(movers)
+    assert num_moves > 9
 
 
 def test_decided_games_go_on_with_fast_searches(watched: type[WatchedSearch]) -> None:
@@ -314,13 +337,15 @@ def test_decided_games_go_on_with_fast_searches(watched: type[WatchedSearch]) ->
         decided_full_search_probability=0.0,
         random_opening_probability=0.0,
     )
+    num_decided = 0
     for record in selfplay.play(5).records:
         check_record(record)
-        is_sure = np.abs(record.root_values) >= 1e-6
-        expected = [not is_sure[max(0, ply - 3) : ply].all() for ply in range(len(is_sure))]
-        expected[:3] = [True] * 3
+        winners = np.sign(record.root_values)  # whom each search believes to win: 1 is the first
+        winners[1::2] *= -1
+        expected = [ply < 3 or abs(winners[ply - 3 : ply].sum()) < 3 for ply in range(len(winners))]
         np.testing.assert_array_equal(record.is_target, expected)
-        assert not record.is_target[-1]
+        num_decided += expected.count(False)
+    assert num_decided > 0
     budgets = {num_simulations for _, num_simulations in watched.starts}
     assert budgets == {6, 3}
 
