@@ -1,7 +1,7 @@
 """Ablations as files: one run, and variants of it that differ in one switch each.
 
     base:                # overrides of every run, as `alphago train` takes them
-      - experiment=go_9x9_30min
+      - game=go_9x9
       - minutes=8
     variants:            # what each has for itself, in place of what it is in the base
       deeper: [selfplay.num_simulations=64]

@@ -8,6 +8,7 @@ import pytest
 from alphago.games import GAME_NAMES, make_game
 from eval.suite_files import shipped_suites
 from eval.suites import load_suite
+from eval.yardstick import check_yardstick
 from scripts.composition import compose_config, flatten, to_run_config
 from scripts.overrides import CONFIG_FOLDER, GROUPS, group_options, leaf_types
 
@@ -26,10 +27,12 @@ def test_every_option_of_every_group_composes(group: str, option: str) -> None:
         assert config.selfplay.mode == option
 
 
-def test_default_run_is_five_minutes_of_connect_four_with_its_suite_every_minute() -> None:
+def test_default_run_is_half_an_hour_of_go_on_9x9_with_a_yardstick() -> None:
     config = to_run_config(compose_config([]))
-    assert (config.game.name, config.minutes) == ("connect_four", 5)
-    assert (config.suite.file, config.suite.every_minutes) == ("connect_four", 1)
+    assert (config.game.name, config.minutes) == ("go_9x9", 30)
+    assert (config.suite.file, config.suite.every_minutes) == ("go_9x9", 2.5)
+    check_yardstick(config.yardstick, make_game(config.game.text))
+    assert config.yardstick.player is not None
 
 
 @pytest.mark.parametrize("name", GAME_NAMES)
