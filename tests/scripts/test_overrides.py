@@ -33,7 +33,8 @@ def test_last_of_two_values_wins() -> None:
 
 
 def test_interpolation_of_another_option() -> None:
-    assert composed("suite.num_simulations=${gate.num_simulations}").suite.num_simulations == 32
+    texts = ("gate.num_simulations=77", "suite.num_simulations=${gate.num_simulations}")
+    assert composed(*texts).suite.num_simulations == 77
 
 
 @pytest.mark.parametrize(
