@@ -33,14 +33,8 @@ PACKAGES = sorted(
 TAG = re.compile(r"[a-z]+/[a-z0-9_]+")
 OLDEST_KEYS = ROOT / "tests" / "data" / "oldest_run_keys.txt"
 NETWORKS = ("go_9x9",)  # that come with the package, or will
-PLAYER_KEYS = {
-    "exploration",
-    "fpu",
-    "precision",
-    "seconds",
-    "simulations",
-    "step",
-}  # of a run or a checkpoint
+# Of a run or a checkpoint.
+PLAYER_KEYS = {"exploration", "fpu", "precision", "seconds", "simulations", "step"}
 
 
 def name_of(path: Path) -> str:

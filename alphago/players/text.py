@@ -22,6 +22,7 @@ as a shell does, and never taken for options.
 """
 
 import difflib
+import logging
 import os
 import re
 import sys
@@ -37,6 +38,14 @@ from alphago.players.bundled import bundled_networks
 from alphago.players.flat_mc_player import FlatMcPlayer
 from alphago.players.human import HumanPlayer
 from alphago.players.minimax import MinimaxPlayer
+from alphago.players.options import (
+    check_keys,
+    read_constant,
+    read_integer,
+    read_playouts,
+    read_seconds,
+    read_step,
+)
 from alphago.players.player import Player
 from alphago.players.random_player import RandomPlayer
 from alphago.players.uct_player import UctPlayer
@@ -46,13 +55,14 @@ if TYPE_CHECKING:
     from alphago.players.engine import EngineSettings
     from alphago.players.loading import FoundNetwork
 
+logger = logging.getLogger(__name__)
+
 KINDS = ("random", "minimax", "alphabeta", "flat_mc", "uct", "human")
 ENGINE_PREFIX = "gtp:"
 DEFAULT_DEPTH = 6  # of alphabeta: sees most traps of Connect Four
 DEFAULT_NODES = 100_000  # of alphabeta, positions a move: 0.3 s on Go 9x9, 0.9 s on 19x19
 MAX_NODES = 1_000_000_000  # of alphabeta
 
-DEFAULT_PLAYOUTS = 1000  # of uct and flat_mc
 # Of uct. UCB1 proves its bound for sqrt(2), which spreads few playouts over too many moves: on 9x9
 # it scored 17 % of 60 games against this, at 300 playouts a move (README.md has more).
 DEFAULT_EXPLORATION = 0.4
@@ -70,7 +80,6 @@ _PATH_KEYS = ("simulations", "seconds", "exploration", "fpu", "precision", "step
 # What they are in `SearchConfig`.
 _SEARCH_KEYS = {"exploration": "exploration_init", "fpu": "fpu_reduction"}
 _PRECISIONS = ("auto", "int8", "bf16", "fp32")  # the network's, without importing torch
-_NAMED_STEPS = ("best", "latest")
 _OPTIONS = re.compile(r"\s*\w+\s*=[^,]*(,\s*\w+\s*=[^,]*)*")
 
 
@@ -105,23 +114,10 @@ def make_player(
     if subject not in (*KINDS, ENGINE_PREFIX):
         folder = _existing_folder(text, subject)
         return _make_network_player(name or text, folder, options, game=game, seed=seed)
-    _check_keys(text, options, _KEYS[subject])
+    check_keys(text, options, _KEYS[subject])
     if game is None:
         raise PlayerError(f"{text}: which game? Only a run or a checkpoint tells it by itself")
-    if subject == ENGINE_PREFIX:
-        return _make_engine_player(text, game, engines)
-    if subject == "random":
-        return RandomPlayer(game, seed=seed)
-    if subject == "minimax":
-        return MinimaxPlayer(game, seed=seed)
-    if subject == "flat_mc":
-        num_playouts = _read_playouts(text, options)
-        return FlatMcPlayer(game, num_playouts=num_playouts, seed=seed)
-    if subject == "uct":
-        return _make_uct_player(text, options, game=game, seed=seed)
-    if subject == "human":
-        return HumanPlayer(game, lines=sys.stdin, screen=sys.stdout)
-    return _make_alphabeta_player(text, options, game=game, seed=seed)
+    return _make_kind(text, subject, options, game=game, seed=seed, engines=engines)
 
 
 def is_engine(text: str) -> bool:
@@ -148,7 +144,7 @@ def game_of_player(text: str) -> str | None:
     path = _existing_folder(text, subject)
     from alphago.players.loading import find_network  # torch takes seconds, kinds need none
 
-    return find_network(path, step=_read_step(text, options)).info.game
+    return find_network(path, step=read_step(text, options)).info.game
 
 
 def parse_network(text: str) -> tuple[Path, int | str | None]:
@@ -164,8 +160,8 @@ def parse_network(text: str) -> tuple[Path, int | str | None]:
     if subject in (*KINDS, ENGINE_PREFIX):
         raise PlayerError(f"{text}: has no network, allowed: the folder of a run or a checkpoint")
     folder = _existing_folder(text, subject)
-    _check_keys(text, options, ("step",))
-    return folder, _read_step(text, options)
+    check_keys(text, options, ("step",))
+    return folder, read_step(text, options)
 
 
 def pin_network(text: str) -> "tuple[str, FoundNetwork] | None":
@@ -185,10 +181,10 @@ def pin_network(text: str) -> "tuple[str, FoundNetwork] | None":
     if subject in (*KINDS, ENGINE_PREFIX):
         return None
     folder = _existing_folder(text, subject)
-    _check_keys(text, options, _PATH_KEYS)
+    check_keys(text, options, _PATH_KEYS)
     from alphago.players.loading import find_network  # torch takes seconds, kinds need none
 
-    found = find_network(folder, step=_read_step(text, options))
+    found = find_network(folder, step=read_step(text, options))
     kept = [f"{key}={value}" for key, value in options.items() if key != "step"]
     if found.which == "best":
         kept.append("step=best")
@@ -216,6 +212,32 @@ def split_text(text: str) -> tuple[str, dict[str, str]]:
     return subject, options
 
 
+def _make_kind(
+    text: str,
+    subject: str,
+    options: Mapping[str, str],
+    *,
+    game: Game,
+    seed: int,
+    engines: "EngineSettings | None",
+) -> Player:
+    """Makes a player of one of the kinds, or that of a GTP program."""
+    if subject == ENGINE_PREFIX:
+        return _make_engine_player(text, game, engines)
+    if subject == "random":
+        return RandomPlayer(game, seed=seed)
+    if subject == "minimax":
+        return MinimaxPlayer(game, seed=seed)
+    if subject == "flat_mc":
+        num_playouts = read_playouts(text, options)
+        return FlatMcPlayer(game, num_playouts=num_playouts, seed=seed)
+    if subject == "uct":
+        return _make_uct_player(text, options, game=game, seed=seed)
+    if subject == "human":
+        return HumanPlayer(game, lines=sys.stdin, screen=sys.stdout)
+    return _make_alphabeta_player(text, options, game=game, seed=seed)
+
+
 def _make_engine_player(text: str, game: Game, settings: "EngineSettings | None") -> Player:
     """Makes the player of a GTP program."""
     from alphago.players.engine import EnginePlayer, EngineSettings  # the rules of Go, compiled
@@ -232,10 +254,10 @@ def _make_alphabeta_player(
     text: str, options: Mapping[str, str], *, game: Game, seed: int
 ) -> AlphaBetaPlayer:
     """Makes the player that looks some plies ahead."""
-    depth = _read_integer(
+    depth = read_integer(
         text, "depth", options, default=DEFAULT_DEPTH, lowest=1, highest=game.spec.max_moves
     )
-    num_nodes = _read_integer(
+    num_nodes = read_integer(
         text, "nodes", options, default=DEFAULT_NODES, lowest=1, highest=MAX_NODES
     )
     name = f"alphabeta:depth={depth}"
@@ -250,13 +272,13 @@ def _make_uct_player(text: str, options: Mapping[str, str], *, game: Game, seed:
     exploration = DEFAULT_EXPLORATION
     parts = []
     if "playouts" in options or "seconds" not in options:
-        num_playouts = _read_playouts(text, options)
+        num_playouts = read_playouts(text, options)
         parts.append(f"playouts={num_playouts}")
     if "seconds" in options:
-        seconds = _read_seconds(text, options)
+        seconds = read_seconds(text, options)
         parts.append(f"seconds={seconds:g}")
     if "exploration" in options:
-        exploration = _read_constant(text, "exploration", options)
+        exploration = read_constant(text, "exploration", options)
         parts.append(f"exploration={exploration:g}")
     return UctPlayer(
         game,
@@ -272,23 +294,26 @@ def _make_network_player(
     text: str, folder: Path, options: Mapping[str, str], *, game: Game | None, seed: int
 ) -> Player:
     """Makes the player of a run or checkpoint."""
-    _check_keys(text, options, _PATH_KEYS)
-    step = _read_step(text, options)
+    check_keys(text, options, _PATH_KEYS)
+    step = read_step(text, options)
     num_simulations = None
     if "simulations" in options:
-        num_simulations = _read_integer(
+        num_simulations = read_integer(
             text, "simulations", options, default=0, lowest=0, highest=MAX_SIMULATIONS
         )
-    seconds = _read_seconds(text, options) if "seconds" in options else None
+    seconds = read_seconds(text, options) if "seconds" in options else None
     precision = options.get("precision")
     if precision is not None and precision not in _PRECISIONS:
         allowed = ", ".join(_PRECISIONS)
         raise PlayerError(f"{text}: precision: got {precision!r}, allowed: {allowed}")
     constants = {
-        name: _read_constant(text, key, options)
+        name: read_constant(text, key, options)
         for key, name in _SEARCH_KEYS.items()
         if key in options
     }
+    if num_simulations == 0 and constants:
+        keys = " and ".join(key for key in _SEARCH_KEYS if key in options)
+        raise PlayerError(f"{text}: {keys}: of a search, but simulations=0 plays without one")
     from alphago.players.loading import find_network, make_network_player  # torch takes seconds
 
     return make_network_player(
@@ -307,6 +332,13 @@ def _existing_folder(text: str, subject: str) -> Path:
     """Returns the folder of a network, or says what the text might have meant."""
     bundled = bundled_networks()
     if subject in bundled:
+        if os.path.isdir(subject):
+            logger.warning(
+                "%s: the network that comes with the package plays, not the folder of this name;"
+                " that is ./%s",
+                subject,
+                subject,
+            )
         return bundled[subject]
     # os.path: pathlib raises where a name is too long, and takes "" for the current folder.
     if os.path.isdir(subject):
@@ -324,69 +356,3 @@ def _existing_folder(text: str, subject: str) -> Path:
         f" (allowed: {', '.join(names)}, {ENGINE_PREFIX}COMMAND,"
         " or the folder of a run or a checkpoint)"
     )
-
-
-def _check_keys(text: str, options: Mapping[str, str], allowed: tuple[str, ...]) -> None:
-    """Raises if there is a key that this player does not know."""
-    for key in options:
-        if key not in allowed:
-            nearest = difflib.get_close_matches(key, allowed, n=1)
-            hint = f", did you mean {nearest[0]}?" if nearest else ""
-            known = ", ".join(allowed) if allowed else "no options"
-            raise PlayerError(f"{text}: got option {key!r}{hint} (allowed: {known})")
-
-
-def _read_step(text: str, options: Mapping[str, str]) -> int | str | None:
-    """Returns the wanted step, None where the text leaves it open."""
-    if "step" not in options or options["step"] in _NAMED_STEPS:
-        return options.get("step")
-    allowed = "an integer of at least 0, best or latest"
-    return _parse_integer(text, "step", options["step"], allowed=allowed)
-
-
-def _read_playouts(text: str, options: Mapping[str, str]) -> int:
-    """Returns the number of playouts, or its default."""
-    return _read_integer(
-        text, "playouts", options, default=DEFAULT_PLAYOUTS, lowest=1, highest=MAX_SIMULATIONS
-    )
-
-
-def _read_seconds(text: str, options: Mapping[str, str]) -> float:
-    """Returns the time per move, which has to be given."""
-    allowed = "a number above 0"
-    seconds = _parse_decimal(text, "seconds", options["seconds"], allowed=allowed)
-    if seconds == 0:
-        raise PlayerError(f"{text}: seconds: got {options['seconds']!r}, allowed: {allowed}")
-    return seconds
-
-
-def _read_constant(text: str, key: str, options: Mapping[str, str]) -> float:
-    """Returns a constant of the search, which has to be given."""
-    return _parse_decimal(text, key, options[key], allowed="a number of at least 0")
-
-
-def _read_integer(
-    text: str, key: str, options: Mapping[str, str], *, default: int, lowest: int, highest: int
-) -> int:
-    """Returns the number of an option within bounds, or its default."""
-    if key not in options:
-        return default
-    allowed = f"an integer from {lowest} to {highest}"
-    number = _parse_integer(text, key, options[key], allowed=allowed)
-    if not lowest <= number <= highest:
-        raise PlayerError(f"{text}: {key}: got {number}, allowed: {allowed}")
-    return number
-
-
-def _parse_integer(text: str, key: str, got: str, *, allowed: str) -> int:
-    """Reads plain decimal digits; int() would take 1_000 and digits of other scripts as well."""
-    if not re.fullmatch(r"[0-9]{1,18}", got):
-        raise PlayerError(f"{text}: {key}: got {got!r}, allowed: {allowed}")
-    return int(got)
-
-
-def _parse_decimal(text: str, key: str, got: str, *, allowed: str) -> float:
-    """Reads a plain decimal number without a sign; float() would take nan and 1_0 as well."""
-    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{0,9})?", got):
-        raise PlayerError(f"{text}: {key}: got {got!r}, allowed: {allowed}")
-    return float(got)

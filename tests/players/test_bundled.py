@@ -75,11 +75,17 @@ def test_a_match_knows_a_network_by_its_folder(networks: Path) -> None:
 
 
 def test_a_name_goes_before_a_folder(
-    networks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    networks: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    make_player("go_5x5")
+    assert caplog.text == ""
     (tmp_path / "go_5x5").mkdir()
     assert make_player("go_5x5").name == "go_5x5"
+    assert "not the folder of this name; that is ./go_5x5" in caplog.text
     with pytest.raises(CheckpointError, match="is neither a run"):
         make_player("./go_5x5")
 
