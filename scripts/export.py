@@ -141,9 +141,7 @@ def _read_simulations(values: Mapping[str, str], *, format_name: str) -> int | N
     lacking = "game" if format_name == BUNDLE else "simulations"
     if lacking in values:
         raise CommandLineError(f"{lacking}: got {values[lacking]!r}, but {format_name} has none")
-    if "simulations" not in values:
-        return None
-    return read_number(
+    number = read_number(
         values,
         "simulations",
         kind=int,
@@ -151,6 +149,7 @@ def _read_simulations(values: Mapping[str, str], *, format_name: str) -> int | N
         allowed=f"an integer from 1 to {MAX_SIMULATIONS}",
         check=lambda number: 1 <= number <= MAX_SIMULATIONS,
     )
+    return number or None
 
 
 def _check_format(name: str | None) -> str:
@@ -172,12 +171,18 @@ def _output_path(text: str | None, found: "FoundNetwork", *, format_name: str) -
     """Returns where to write.
 
     Raises:
-        CommandLineError: if the name has not the ending of the format.
+        CommandLineError: if the name has not the ending of the format, or is not that of the game
+            for a bundle.
     """
-    suffix = SUFFIXES[format_name]
+    from alphago.games import make_game
+
+    suffix, game_name = SUFFIXES[format_name], make_game(found.info.game).spec.name
     if text is None:
-        return Path(f"{_name_of(found.folder)}-{found.info.step}{suffix}")
+        own = f"{_name_of(found.folder)}-{found.info.step}{suffix}"
+        return Path(game_name if format_name == BUNDLE else own)
     path = Path(text)
+    if format_name == BUNDLE and path.name != game_name:
+        raise CommandLineError(f"output: got {text!r}, allowed for bundle: FOLDER/{game_name}")
     if suffix and path.suffix != suffix:
         raise CommandLineError(f"output: got {text!r}, allowed for {format_name}: NAME{suffix}")
     if not os.path.isdir(path.parent):  # also of a name that is too long to ask for
@@ -210,7 +215,7 @@ def _make_parser() -> Parser:
             "\n"
             f"Of a {BUNDLE}, which has the name of its game and belongs into alphago/networks:\n"
             "\n"
-            "  output=FOLDER  where to write (RUN-STEP in this folder)\n"
+            "  output=FOLDER  where to write (GAME in this folder)\n"
             "  simulations=N  that it plays with if nothing else is said (the run's own number)"
         ),
         examples=(

@@ -37,6 +37,7 @@ class _Checked(NamedTuple):
     error: PrecisionError  # of half precision, both networks in float32
     inference: str  # how it plays on this machine
     num_simulations: int
+    num_weights: int
 
 
 def export_bundle(found: FoundNetwork, path: Path, *, num_simulations: int | None) -> str:
@@ -61,17 +62,19 @@ def export_bundle(found: FoundNetwork, path: Path, *, num_simulations: int | Non
     if found.positions is None:
         raise CheckpointError(f"{found.folder}: has no positions to calibrate int8 on")
     positions = found.positions[:MOST_POSITIONS]
+    config_text = _play_config(found.folder / CONFIG_FILE, num_simulations)
+    recipe = _recipe(found.folder / CONFIG_FILE)
     with _written_as(path) as folder:
         write_bundle(
             folder,
             found.info,
             found.weights,
             positions=positions,
-            config_text=_play_config(found.folder / CONFIG_FILE, num_simulations),
+            config_text=config_text,
         )
         checked = _check(found, folder, positions)
         with replace_file(folder / CARD_FILE) as file:
-            file.write(_card(path.name, found, checked).encode())
+            file.write(_card(path.name, found, checked, recipe).encode())
     return _describe(path, found, checked)
 
 
@@ -94,11 +97,13 @@ def _written_as(path: Path) -> Iterator[Path]:
 
 
 def _play_config(path: Path, num_simulations: int | None) -> str:
-    """Returns what players read of a run's configuration, as YAML."""
+    """Returns what players read of a run's configuration, but for its machine, as YAML."""
     settings = read_play_settings(path)
+    # One thread: a network so small is fastest by it, above all beside other programs.
+    anywhere = {"device": "auto", "backend": "auto", "precision": "auto", "num_threads": 1}
     config = {
         "search": asdict(settings.search),
-        "evaluator": asdict(settings.evaluator),
+        "evaluator": asdict(settings.evaluator) | anywhere,
         "selfplay": {"num_simulations": num_simulations or settings.num_simulations},
     }
     return yaml.safe_dump(config, sort_keys=False)
@@ -118,7 +123,9 @@ def _check(found: FoundNetwork, folder: Path, positions: UInt8Array) -> _Checked
     if not error.is_within(_LIMIT):
         raise MismatchError(f"half precision is too far off: {error}, allowed: {_LIMIT}")
     num_simulations = read_play_settings(folder / CONFIG_FILE).num_simulations
-    return _Checked(error, str(_evaluator_of(written, None).inference), num_simulations)
+    num_weights = sum(array.size for array in written.weights.values())
+    inference = str(_evaluator_of(written, None).inference)
+    return _Checked(error, inference, num_simulations, num_weights)
 
 
 def _evaluator_of(found: FoundNetwork, precision: str | None) -> NetworkEvaluator:
@@ -147,7 +154,7 @@ def _sizes(found: FoundNetwork) -> str:
     return f"{network.num_blocks} blocks of {network.num_channels} channels"
 
 
-def _card(name: str, found: FoundNetwork, checked: _Checked) -> str:
+def _card(name: str, found: FoundNetwork, checked: _Checked, recipe: str) -> str:
     """Returns what people should know of a network, in Markdown.
 
     Raises:
@@ -165,7 +172,7 @@ def _card(name: str, found: FoundNetwork, checked: _Checked) -> str:
         "data": f"{num_games:,} games of its own from nothing, {num_positions:,} positions",
         "training": f"{hours:.1f} hours, {found.info.step:,} steps",
         "plays": f"{checked.num_simulations} simulations a move, or `simulations=N`",
-        "weights": f"{_count(found):,} in half precision, which differs by: {checked.error}",
+        "weights": f"{checked.num_weights:,} in half precision, which differs by: {checked.error}",
         "computes in": f"{checked.inference}, on the machine that wrote this",
         "strength": NOT_MEASURED,
         "licence": "MIT, as the rest of the package",
@@ -181,16 +188,19 @@ def _card(name: str, found: FoundNetwork, checked: _Checked) -> str:
         "",
         "## Configuration of its run",
         "",
-        f"```yaml\n{_recipe(found)}\n```",
+        f"```yaml\n{recipe}\n```",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _count(found: FoundNetwork) -> int:
-    return sum(array.size for array in found.weights.values())
+def _recipe(path: Path) -> str:
+    """Returns the configuration of a run without the folder it was in.
 
-
-def _recipe(found: FoundNetwork) -> str:
-    """Returns the configuration of a run without the folder it was in."""
-    lines = (found.folder / CONFIG_FILE).read_text(encoding="utf-8").strip().splitlines()
+    Raises:
+        CheckpointError: if it cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").strip().splitlines()
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
     return "\n".join(line for line in lines if not line.startswith("run_dir:"))

@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from alphago.errors import CheckpointError, RulesError
 from alphago.games import GAME_NAMES, make_game
 from alphago.games.go.rules import DEFAULT_RULE_SET, RULE_SETS, GoRules
+from alphago.network.auxiliary_heads import AUXILIARY_HEADS
 from alphago.players.text import ENGINE_PREFIX, KINDS, make_player, split_text
 from scripts import composition, gtp
 from scripts.main import COMMANDS, main
@@ -170,6 +171,9 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         )
     networks = dict.fromkeys(NETWORKS, Path())
     monkeypatch.setattr("alphago.players.bundled.bundled_networks", lambda: networks)
+    monkeypatch.setattr(
+        "alphago.players.bundled.bundled_network_for", lambda game: next(iter(networks))
+    )
     monkeypatch.setattr("scripts.match.choose_game", choose_game)
     monkeypatch.setattr("scripts.suite._checkpoint_players", lambda text: [(0, Path(), text)])
     for command in ("analyze", "play", "suite"):
@@ -319,7 +323,7 @@ def test_readme_of_protocols_lists_the_commands_and_options_of_the_engine() -> N
 
 
 def tags_of_the_code() -> set[str]:
-    """Returns every tag that `train` writes: keys of dicts, and arguments of calls."""
+    """Returns every tag that `train` writes: keys of dicts, arguments of calls, heads."""
     found: set[str] = set()
     for path in (ROOT / "train").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -332,6 +336,8 @@ def tags_of_the_code() -> set[str]:
                 texts = list(node.args)
             values = [text.value for text in texts if isinstance(text, ast.Constant)]
             found |= {v for v in values if isinstance(v, str) and TAG.fullmatch(v)}
+    for head in AUXILIARY_HEADS:
+        found |= {f"loss/{head}", f"heldout/{head}_loss"}
     return found
 
 

@@ -16,7 +16,8 @@ class AuxiliaryTarget(NamedTuple):
     """How the target of a head is kept."""
 
     dtype: type[np.generic]
-    is_per_cell: bool  # [R, H * W], rows first, and transformed as planes are; else [R]
+    # [R, H * W], rows first, each -1, 0 or 1, and transformed as planes are; else [R].
+    is_per_cell: bool
 
 
 # All in the view of the player to move, of the final position, also where a game was truncated.
@@ -40,8 +41,7 @@ def empty_auxiliary(
     _, height, width = spec.observation_shape
     targets = {name: AUXILIARY_TARGETS[name] for name in heads}
     return {
-        # `full` takes the memory at once, as the replay buffer wants it.
-        name: np.full((num_rows, height * width) if each.is_per_cell else num_rows, 0, each.dtype)
+        name: np.zeros((num_rows, height * width) if each.is_per_cell else num_rows, each.dtype)
         for name, each in targets.items()
     }
 

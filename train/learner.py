@@ -16,9 +16,6 @@ from train.trainer import Trainer
 
 HELD_OUT_ROWS = 2048  # newest held-out positions the validation looks at
 _CALIBRATION_BINS = 10
-# Tags of the losses of auxiliary heads, in training and on held-out games.
-_AUXILIARY_TAGS = {"loss/ownership": "ownership", "loss/score": "score"}
-_HELD_OUT_TAGS = {"heldout/ownership_loss": "ownership", "heldout/score_loss": "score"}
 
 
 class Learner:
@@ -102,7 +99,7 @@ class Learner:
             return {}
         metrics: ValidationMetrics = self.trainer.validate(rows)
         heads = metrics.auxiliary
-        return {tag: heads[name] for tag, name in _HELD_OUT_TAGS.items() if name in heads} | {
+        return {f"heldout/{name}_loss": loss for name, loss in heads.items()} | {
             "heldout/policy_loss": metrics.policy_loss,
             "heldout/value_loss": metrics.value_loss,
             "heldout/kl_to_search": metrics.kl,
@@ -138,9 +135,8 @@ class Learner:
             for tag, name in names.items()
         }
         means |= {
-            tag: float(np.mean([step.auxiliary[name] for step in steps]))
-            for tag, name in _AUXILIARY_TAGS.items()
-            if name in steps[0].auxiliary
+            f"loss/{name}": float(np.mean([step.auxiliary[name] for step in steps]))
+            for name in steps[0].auxiliary
         }
         return means | {"optimizer/learning_rate": steps[-1].learning_rate}
 

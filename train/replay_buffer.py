@@ -5,9 +5,10 @@ rebuilt from the record store goes on exactly like one that was never stopped.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +93,8 @@ def window_size(config: ReplayConfig, positions_seen: int) -> int:
 class _Ring:
     """The newest rows up to a capacity, in little memory that is all taken at the start.
 
-    Observations are kept as bits, policies as float16: 1/800 keeps three digits.
+    Observations are kept as bits, policies as float16: 1/800 keeps three digits. Of the targets of
+    auxiliary heads those per cell, which are -1, 0 or 1, take two bits a cell.
     """
 
     def __init__(self, spec: GameSpec, capacity: int, auxiliary: Sequence[str]) -> None:
@@ -106,7 +108,10 @@ class _Ring:
         self._policies = np.full((capacity, spec.num_actions), 0, dtype=np.float16)
         self._values = np.full(capacity, 0, dtype=np.float32)
         self._weights = np.full(capacity, 0, dtype=np.float32)
-        self._auxiliary = empty_auxiliary(spec, auxiliary, num_rows=capacity)
+        self._auxiliary = {
+            name: np.full((capacity, *row.shape[1:]), 0, dtype=row.dtype)
+            for name, row in _pack(empty_auxiliary(spec, auxiliary, num_rows=1)).items()
+        }
 
     def append(self, rows: TrainingRows) -> None:
         """Adds rows, forgetting the oldest where there is no room."""
@@ -120,25 +125,55 @@ class _Ring:
         self._policies[places] = rows.policy_targets[newest]
         self._values[places] = rows.value_targets[newest]
         self._weights[places] = rows.weights[newest]
-        for name, array in self._auxiliary.items():
-            array[places] = rows.auxiliary[name][newest]
+        kept = {name: rows.auxiliary[name][newest] for name in self._auxiliary}
+        for name, array in _pack(kept).items():
+            self._auxiliary[name][places] = array
         self._end = (self._end + num_rows) % self.capacity
         self.num_rows = min(self.num_rows + num_rows, self.capacity)
 
     def take(self, ages: npt.NDArray[np.int64]) -> TrainingRows:
         """Returns rows [M] by age: 0 is the newest."""
         places = (self._end - 1 - ages) % self.capacity
-        num_cells = math.prod(self._shape)
-        observations = np.unpackbits(self._bits[places], axis=1, count=num_cells)
         policies = self._policies[places].astype(np.float32)
         policies /= policies.sum(axis=1, keepdims=True)  # float16 loses up to 1/2000 of the sum
         return TrainingRows(
-            observations=observations.reshape(len(ages), *self._shape),
+            observations=self.take_observations(ages),
             policy_targets=policies,
             value_targets=self._values[places],
             weights=self._weights[places],
-            auxiliary={name: array[places] for name, array in self._auxiliary.items()},
+            auxiliary=_unpack(
+                {name: array[places] for name, array in self._auxiliary.items()},
+                num_cells=math.prod(self._shape[1:]),
+            ),
         )
+
+    def take_observations(self, ages: npt.NDArray[np.int64]) -> UInt8Array:
+        """Returns the observations [M, C, H, W] of rows by age."""
+        bits = self._bits[(self._end - 1 - ages) % self.capacity]
+        observations = np.unpackbits(bits, axis=1, count=math.prod(self._shape))
+        return observations.reshape(len(ages), *self._shape)
+
+
+def _pack(targets: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """Packs signs [R, H * W] as bits uint8 [R, bytes]: where they are above, then where below 0."""
+    return {
+        name: np.packbits(np.concatenate([array > 0, array < 0], axis=1), axis=1)
+        if AUXILIARY_TARGETS[name].is_per_cell
+        else array
+        for name, array in targets.items()
+    }
+
+
+def _unpack(
+    packed: Mapping[str, npt.NDArray[Any]], *, num_cells: int
+) -> dict[str, npt.NDArray[Any]]:
+    """Returns what `_pack` was given."""
+    targets = dict(packed)
+    for name, array in packed.items():
+        if AUXILIARY_TARGETS[name].is_per_cell:
+            bits = np.unpackbits(array, axis=1, count=2 * num_cells).view(np.int8)
+            targets[name] = bits[:, :num_cells] - bits[:, num_cells:]
+    return targets
 
 
 class ReplayBuffer:
@@ -283,7 +318,7 @@ class ReplayBuffer:
 
     def draw_observations(self, rng: np.random.Generator, *, num_rows: int) -> UInt8Array:
         """Draws observations uint8 [M, C, H, W] from the window; they do not count as samples."""
-        return self._learnt.take(rng.integers(self.window, size=num_rows)).observations
+        return self._learnt.take_observations(rng.integers(self.window, size=num_rows))
 
     def newest_held_out(self, num_rows: int) -> TrainingRows:
         """Returns up to `num_rows` held-out rows as they were added, the newest first."""

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,6 @@ from train.run_folder import (
 )
 from train.run_state import Counters, RunState, from_json, to_json, wrong_kind_errors
 from train.stopping import Clock, StopRule
-from train.trainer import num_threads_for
-from train.trainer_config import TrainerConfig
 
 logger = logging.getLogger(__name__)
 
@@ -77,8 +75,9 @@ class Session:
             TrainerSetup(
                 game=config.game.text,
                 network=config.network,
-                train=_trainer_config(config, team),
+                train=config.train,
                 device=choose_device(config.evaluator.device).type,
+                is_beside_actors=(config.loop, config.selfplay.mode) == ("asynchronous", "ray"),
                 seed=config.seed,
             ),
             team,
@@ -368,15 +367,6 @@ def open_session(
             yield session
         finally:
             session.close()
-
-
-def _trainer_config(config: RunConfig, team: Team | None) -> TrainerConfig:
-    """Returns how the network learns, with the number of threads where it is left to us."""
-    if config.loop == "synchronous" or config.train.num_threads is not None:
-        return config.train
-    # Actors keep all CPUs busy. On two of them two threads, which wait for each other in every
-    # layer, need 1.7 times the processor time of one.
-    return replace(config.train, num_threads=max(1, num_threads_for(team) // 2))
 
 
 def _check_state(checkpoint: Checkpoint) -> None:

@@ -1,7 +1,7 @@
 """One optimiser step at a time, and all that has to be kept to go on exactly after a stop."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeAlias
@@ -32,7 +32,8 @@ from train.targets import TrainingRows
 from train.trainer_config import TrainerConfig, learning_rate
 from train.weight_average import WeightAverage
 
-# Nats; even a uniform guess over 19x19 costs 6, so beyond this nothing is learnt.
+# Of policy and value, nats and squared value; even a uniform guess over 19x19 costs 6, so beyond
+# this nothing is learnt. Auxiliary losses are as large as their units and weights make them.
 HIGHEST_LOSS = 100.0
 
 Network: TypeAlias = Callable[[torch.Tensor], NetworkOutputs]  # of planes [M, C, H, W]
@@ -116,7 +117,8 @@ class Trainer:
 
         Raises:
             DivergedError: naming the step, if loss, gradient or batch norm's statistics are not
-                finite, or the loss is above `HIGHEST_LOSS`; no weight and no statistic has changed.
+                finite, or the loss of policy and value is above `HIGHEST_LOSS`; no weight and no
+                statistic has changed.
             TrainingError: if the device's memory does not suffice, or a process of the team ended.
         """
         if self._team is None:
@@ -149,25 +151,27 @@ class Trainer:
             with self._exchange():
                 numbers, norm = self._find_gradient(share)
             loss, grad_norm = numbers["total"], numbers["grad_norm"]
-            is_finite = math.isfinite(grad_norm) and math.isfinite(numbers["statistics"])
-            # Not `loss >= HIGHEST_LOSS`: a comparison with NaN is false.
-            if not (loss < HIGHEST_LOSS and is_finite):
+            policy_loss, value_loss = numbers["policy"], numbers["value"]
+            is_finite = all(map(math.isfinite, (loss, grad_norm, numbers["statistics"])))
+            # Not `>= HIGHEST_LOSS`: a comparison with NaN is false.
+            if not (policy_loss + value_loss < HIGHEST_LOSS and is_finite):
                 self._undo_forward(buffers)
                 raise DivergedError(
-                    f"step {self.num_steps}: training has diverged: loss {loss}, gradient norm"
-                    f" {grad_norm}. No weight was changed; a lower train.learning_rate may help"
+                    f"step {self.num_steps}: training has diverged: loss {loss} (policy"
+                    f" {policy_loss}, value {value_loss}), gradient norm {grad_norm}. No weight was"
+                    " changed; a lower train.learning_rate may help"
                 )
             self._update(rate, norm)
         return StepMetrics(
             loss=loss,
-            policy_loss=numbers["policy"],
-            value_loss=numbers["value"],
+            policy_loss=policy_loss,
+            value_loss=value_loss,
             entropy=numbers["entropy"],
             kl=numbers["kl"],
             grad_norm=grad_norm,
             learning_rate=rate,
             l2=0.5 * self.config.weight_decay * numbers["decayed"],
-            auxiliary={name: numbers[name] for name in self._loss_weights},
+            auxiliary={name: numbers[f"auxiliary {name}"] for name in self._loss_weights},
         )
 
     def _find_gradient(self, share: Share) -> tuple[dict[str, float], torch.Tensor]:
@@ -214,7 +218,7 @@ class Trainer:
             entropy=numbers["entropy"],
             kl=numbers["kl"],
             values=outputs.values.float().cpu().numpy(),
-            auxiliary={name: numbers[name] for name in self._loss_weights},
+            auxiliary={name: numbers[f"auxiliary {name}"] for name in self._loss_weights},
         )
 
     def play_weights(self) -> Weights:
@@ -306,7 +310,7 @@ class Trainer:
         total = terms.total
         for name, loss in losses.items():
             total = total + self._loss_weights[name] * loss
-        return terms._asdict() | losses | {"total": total}
+        return terms._asdict() | {"total": total} | _by_head(losses)
 
     def _to_device(self, array: np.ndarray[Any, Any]) -> torch.Tensor:
         """Copies an array to the device; unlike for `from_numpy` it may be read-only."""
@@ -367,6 +371,11 @@ def torch_threads(num_threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def _by_head(losses: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Returns losses of heads by names that no other number has, whatever a head is called."""
+    return {f"auxiliary {head}": loss for head, loss in losses.items()}
 
 
 def _squared(tensors: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -35,7 +35,7 @@ class TrainerConfig:
         score_weight: weight of the score head's loss (KataGo: 0.6 in the same unit).
         precision: `fp32`, `bf16` (autocast) or `auto`: bf16 where the hardware has it.
         num_threads: CPU threads of a step, in each process that learns; null for all usable ones
-            (half of them in an asynchronous run), which the processes of a machine share.
+            (half of them on a CPU beside Ray's actors), which the processes of a machine share.
     """
 
     batch_size: int

@@ -51,7 +51,8 @@ def pool_mean_and_max(planes: Tensor) -> Tensor:
     """Maps [B, channels, H, W] to [B, 3 * channels]: mean, mean times width, maximum."""
     mean = _mean(planes)
     scaled = mean * width_scale(*planes.shape[2:])
-    # Its gradient takes half the time of that of `amax`.
+    # Its gradient takes half the time of that of `amax`. Of equal maxima the first cell has all of
+    # it, where `amax` shares it out: behind a ReLU they are all but always zeros, which have none.
     maximum = functional.max_pool2d(planes, planes.shape[2:]).flatten(1)
     return torch.cat([mean, scaled, maximum], dim=1)
 

@@ -6,10 +6,12 @@
     manifest.json          what it is, sizes and checksums of the others
     CARD.md                for people: where it comes from, how strong it is, its licence
 
-They are read as checkpoints are. What a run needs to go on is left out, and the weights take half
-the room: they are computed with in int8 or float32 all the same.
+They are read as checkpoints are. What a run needs to go on is left out, as are heads that only
+training sees, and the weights take half the room: they are computed with in int8 or float32 all the
+same.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,7 @@ from alphago.network.weights import (
 from alphago.types import UInt8Array, Weights
 
 CARD_FILE = "CARD.md"
+_AUXILIARY_PREFIX = "auxiliary_heads."  # of their names, see `alphago.network.network`
 
 
 def write_bundle(
@@ -51,7 +54,9 @@ def write_bundle(
         CheckpointError: if a weight is not finite or a file cannot be written.
         OSError: if a file cannot be written.
     """
-    save_weights(folder / WEIGHTS_FILE, in_half_precision(weights), metadata={"game": info.game})
+    info = replace(info, network=replace(info.network, auxiliary=[]))
+    playing = {n: array for n, array in weights.items() if not n.startswith(_AUXILIARY_PREFIX)}
+    save_weights(folder / WEIGHTS_FILE, in_half_precision(playing), metadata={"game": info.game})
     save_positions(folder / POSITIONS_FILE, positions)
     with replace_file(folder / CONFIG_FILE) as file:
         file.write(config_text.encode())

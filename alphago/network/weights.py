@@ -146,22 +146,15 @@ def load_player_network(
             is not finite.
     """
     manifest_path = folder / MANIFEST_FILE
-    manifest = read_manifest(folder)
+    info = read_info(folder)
+    files = read_manifest(folder)["files"]
+    name = f"{which}.safetensors"
     try:
-        info = NetworkInfo(
-            game=manifest["game"],
-            network=NetworkConfig(**(_EARLIER_NETWORK | manifest["network"])),
-            step=manifest["step"],
-        )
-        name = f"{which}.safetensors"
-        files = manifest["files"]
         checksums = {name: files[name]["sha256"]}
         if POSITIONS_FILE in files:
             checksums[POSITIONS_FILE] = files[POSITIONS_FILE]["sha256"]
     except KeyError as error:
         raise CheckpointError(f"{manifest_path}: has no entry {error}") from error
-    except (TypeError, ConfigError) as error:
-        raise CheckpointError(f"{manifest_path}: {error}") from error
     for each, checksum in checksums.items():
         if sha256_of(folder / each) != checksum:
             raise CheckpointError(
@@ -170,6 +163,20 @@ def load_player_network(
     weights, _ = read_weights(folder / name)
     has_positions = POSITIONS_FILE in checksums
     return info, weights, read_positions(folder / POSITIONS_FILE) if has_positions else None
+
+
+def read_info(folder: Path) -> NetworkInfo:
+    """Reads what a checkpoint says about its network, without the network itself.
+
+    Raises:
+        CheckpointError: if the manifest is missing, broken, or of another schema version.
+    """
+    manifest = read_manifest(folder)
+    try:
+        network = NetworkConfig(**(_EARLIER_NETWORK | manifest["network"]))
+    except (TypeError, ConfigError) as error:
+        raise CheckpointError(f"{folder / MANIFEST_FILE}: {error}") from error
+    return NetworkInfo(game=manifest["game"], network=network, step=manifest["step"])
 
 
 def sha256_of(path: Path) -> str:

@@ -19,12 +19,21 @@ def bundled_networks() -> dict[str, Path]:
 
 
 def bundled_network_for(game: GameSpec) -> str | None:
-    """Returns the name of the network that has learnt a game, or else another of its family.
+    """Returns the name of the network that has learnt a game, or else of one that can play it too.
 
-    Whether the latter can play the game, its `heads` decide; None where there is neither.
+    None where there is neither.
+
+    Raises:
+        CheckpointError: if the manifest of a network is broken.
     """
-    names = list(bundled_networks())
-    if game.name in names:
-        return game.name
-    families = {name: make_game(name).spec.family for name in names}
-    return next((name for name in names if families[name] == game.family), None)
+    from alphago.network.weights import read_info  # torch takes seconds, other players need none
+
+    others = []
+    for name, folder in bundled_networks().items():
+        info = read_info(folder)
+        own = make_game(info.game).spec
+        if own.name == game.name:
+            return name
+        if own.family == game.family and info.network.fits_every_size:
+            others.append(name)
+    return next(iter(others), None)

@@ -22,9 +22,9 @@ from tests.players.test_loading import CONFIG
 _MOST_BYTES = 2_000_000  # of one network, which everybody downloads
 
 
-def write_network(folder: Path, game_text: str, *, heads: str = "pooled") -> None:
+def write_network(folder: Path, game_text: str, **network: object) -> None:
     """Writes a network that has learnt nothing as one of the package."""
-    spec, config = make_game(game_text).spec, make_config(heads=heads)
+    spec, config = make_game(game_text).spec, make_config(**({"heads": "pooled"} | network))
     folder.mkdir(parents=True)
     write_bundle(
         folder,
@@ -105,6 +105,28 @@ def test_who_plays_a_game_if_nobody_is_named(
     assert bundled_network_for(make_game(game_text).spec) == name
 
 
+def test_the_manifest_says_who_plays_a_game_not_the_name(networks: Path) -> None:
+    write_network(networks / "a_strong_one", "go_6x6", heads="fixed")
+    write_network(networks / "go_9x9", "connect_four", heads="fixed")
+    for game_text, name in [
+        ("go_6x6", "a_strong_one"),
+        ("go_7x7", "go_7x7"),
+        ("go_9x9", "go_5x5"),  # neither the one of this name nor the first of Go, with fixed heads
+        ("tic_tac_toe", None),
+    ]:
+        assert bundled_network_for(make_game(game_text).spec) == name
+
+
+def test_heads_that_only_training_sees_are_left_out(networks: Path) -> None:
+    write_network(networks / "go_6x6", "go_6x6", auxiliary=["ownership", "score"])
+    found = pin_network("go_6x6")
+    assert found is not None
+    assert found[1].info.network.auxiliary == []
+    assert not any("auxiliary" in name for name in found[1].weights)
+    player = make_player("go_6x6:simulations=2")
+    assert player.choose_actions(player.game.initial_states(1)).shape == (1,)
+
+
 def test_names_are_told_where_one_is_wrong(networks: Path) -> None:
     with pytest.raises(PlayerError) as caught:
         make_player("go_5x6", game="go_5x5")
@@ -141,7 +163,11 @@ def test_half_precision_is_all_that_is_lost(networks: Path) -> None:
 # --- those that are there ---
 
 
-@pytest.mark.parametrize("name", bundled_networks())
+NONE_YET = pytest.mark.skip(reason="no network comes with the package yet")
+SHIPPED = [*bundled_networks()] or [pytest.param("", marks=NONE_YET)]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
 def test_the_networks_of_the_package_are_whole(name: str) -> None:
     folder = bundled_networks()[name]
     assert sum(path.stat().st_size for path in folder.iterdir()) <= _MOST_BYTES
@@ -153,7 +179,7 @@ def test_the_networks_of_the_package_are_whole(name: str) -> None:
     assert "not measured yet" not in card
 
 
-@pytest.mark.parametrize("name", bundled_networks())
+@pytest.mark.parametrize("name", SHIPPED)
 def test_the_networks_of_the_package_play(name: str) -> None:
     player = make_player(f"{name}:simulations=8")
     assert isinstance(player, NetworkPlayer)

@@ -31,6 +31,8 @@ GO = (
     "selfplay.num_games=8",
     "evaluator.num_positions=70",
     "gate.mode=off",
+    "network.auxiliary=[ownership,score]",
+    "evaluator.device=cpu",
 )
 
 
@@ -73,7 +75,7 @@ def test_a_bundle_plays_as_its_run_does(
     assert err == ""
     assert re.match(r"go_5x5:komi=3.5,max_moves=\d+, 1 blocks of 4 channels, step \d+\n", out)
     assert "  plays 30 simulations a move with openvino " in out
-    ours, theirs = make_player("go_5x5"), make_player(f"{run}:simulations=30")
+    ours, theirs = make_player("go_5x5:precision=fp32"), make_player(f"{run}:simulations=30")
     states = ours.game.initial_states(6)
     rng = np.random.default_rng(0)
     for _ in range(6):
@@ -97,8 +99,16 @@ def test_a_bundle_holds_what_playing_needs(run: Path, networks: Path) -> None:
     assert found.positions.shape == (64, 17, 5, 5)
     config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
     assert list(config) == ["search", "evaluator", "selfplay"]
+    own = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))["evaluator"]
+    anywhere = {"device": "auto", "backend": "auto", "precision": "auto", "num_threads": 1}
+    assert config["evaluator"] == own | anywhere
+    assert own["device"] == "cpu"  # the machine of the run is nobody else's
+    assert found.info.network.auxiliary == []
+    num_weights = sum(array.size for array in found.weights.values())
     assert config["selfplay"] == {"num_simulations": 4}  # as the run's own
     card = (folder / CARD_FILE).read_text(encoding="utf-8")
+    assert card.startswith("# go_5x5\n")
+    assert f"| weights | {num_weights:,} in half precision" in card
     assert "| data | 8 games of its own from nothing, " in card
     assert "| strength | not measured yet |" in card
     recipe = card.partition("```yaml\n")[2].partition("```")[0]
@@ -169,8 +179,9 @@ def test_without_a_network_a_player_has_to_be_named(
     [
         (["game=go_5x5"], "game: got 'go_5x5', but bundle has none"),
         (["simulations=0"], "simulations: got '0', allowed: an integer from 1 to 1000000"),
-        (["output=no/where"], "but no is no folder"),
-        (["output=README.md"], "output: README.md exists already; write output=ANOTHER"),
+        (["output=no/go_5x5"], "but no is no folder"),
+        (["output=strong"], "output: got 'strong', allowed for bundle: FOLDER/go_5x5"),
+        ([], "output: go_5x5 exists already; write output=ANOTHER"),
     ],
 )
 def test_wrong_words_are_one_line(
@@ -182,13 +193,13 @@ def test_wrong_words_are_one_line(
     expected: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "README.md").touch()
+    (tmp_path / "go_5x5").touch()
     capsys.readouterr()
     assert main(["export", str(run), "--format", "bundle", *words]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert expected in err
-    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+    assert [path.name for path in tmp_path.iterdir()] == ["go_5x5"]
 
 
 def test_other_formats_have_no_simulations(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,9 +215,9 @@ def test_without_positions_there_is_nothing_to_calibrate_on(
     manifest = json.loads((checkpoint / "manifest.json").read_text())
     del manifest["files"]["positions.safetensors"]
     (checkpoint / "manifest.json").write_text(json.dumps(manifest))
-    assert export(checkpoint, tmp_path / "net") == 2
+    assert export(checkpoint, tmp_path / "go_5x5") == 2
     assert "has no positions to calibrate int8 on" in capsys.readouterr().err
-    assert not (tmp_path / "net").exists()
+    assert not (tmp_path / "go_5x5").exists()
 
 
 def test_a_network_that_rounding_harms_is_not_written(
@@ -216,9 +227,30 @@ def test_a_network_that_rounding_harms_is_not_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(export_bundle, "_LIMIT", PrecisionError(0.0, 0.0))
-    assert export(run, tmp_path / "net") == 1
+    assert export(run, tmp_path / "go_5x5") == 1
     assert "half precision is too far off: policy KL" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_configuration_that_cannot_be_read_is_told_as_such(
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    settings = export_bundle.read_play_settings
+    best = (run / "best").read_text().strip()
+    checkpoint = shutil.copytree(run / "checkpoints" / best, tmp_path / "copy")
+
+    def read_and_remove(path: Path) -> object:
+        found = settings(path)
+        path.unlink()
+        return found
+
+    monkeypatch.setattr(export_bundle, "read_play_settings", read_and_remove)
+    capsys.readouterr()
+    assert export(checkpoint, tmp_path / "go_5x5") == 2
+    assert f"{checkpoint}/config.yaml: cannot be read" in capsys.readouterr().err
 
 
 def test_a_wheel_holds_the_networks(tmp_path: Path) -> None:

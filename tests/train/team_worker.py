@@ -29,7 +29,14 @@ RESUMED_SETTINGS = SETTINGS | {"optimizer": "adamw", "learning_rate": 0.01, "ema
 
 def setup(network: NetworkConfig = TINY, **settings: object) -> TrainerSetup:
     config = trainer_config(**settings)
-    return TrainerSetup(game="tic_tac_toe", network=network, train=config, device="cpu", seed=0)
+    return TrainerSetup(
+        game="tic_tac_toe",
+        network=network,
+        train=config,
+        device="cpu",
+        is_beside_actors=False,
+        seed=0,
+    )
 
 
 def weighted_rows() -> TrainingRows:

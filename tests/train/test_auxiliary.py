@@ -11,6 +11,7 @@ import torch
 from alphago.errors import ConfigError, TrainingError
 from alphago.games import make_game
 from alphago.games.game import Game
+from alphago.network.auxiliary_heads import AUXILIARY_HEADS
 from alphago.network.network import make_network
 from alphago.types import EMPTY
 from selfplay.records import GameRecord
@@ -18,9 +19,11 @@ from tests.reference.game_records import make_record, random_records
 from tests.train.test_run_determinism import stop_after
 from tests.train.tiny import NETWORK, assert_same_runs, game_config, log_lines, tiny_config
 from tests.train.training_setups import TINY_AUXILIARY, TTT, auxiliary_rows, make_trainer
+from train.auxiliary_targets import AUXILIARY_TARGETS
 from train.losses import auxiliary_losses, compute_losses
 from train.replay_buffer import ReplayBuffer
 from train.targets import TrainingRows, rows_from_records
+from train.trainer import HIGHEST_LOSS
 
 HEADS = ["ownership", "score"]
 GAMES = ("go_4x3:komi=2.5,max_moves=20", "go_3x3:komi=0", "go_4x4:rules=japanese,komi=0.5")
@@ -131,7 +134,39 @@ def test_held_out_rows_come_back_as_they_went_in() -> None:
         np.testing.assert_array_equal(array, rows.auxiliary[name][::-1][: len(array)])
 
 
+def test_owners_take_two_bits_a_cell_in_the_window() -> None:
+    game = make_game("go_9x9")
+    ring = ReplayBuffer(game.spec, tiny_config().replay, auxiliary=HEADS)._learnt
+    assert ring._auxiliary["ownership"].nbytes == ring.capacity * math.ceil(2 * 81 / 8)
+
+
 # --- the trainer
+
+
+def test_all_lists_of_heads_have_the_same_names() -> None:
+    heads = list(AUXILIARY_HEADS)
+    assert list(AUXILIARY_TARGETS) == heads
+    game = make_game("go_3x3:komi=0")
+    records = with_rules(game, random_records(game, num_games=1, seed=1))
+    assert list(rows_from_records(game, records, auxiliary=heads).auxiliary) == heads
+    trainer = make_trainer(network=replace(TINY_AUXILIARY, auxiliary=heads))
+    assert list(trainer.step(auxiliary_rows(1), 0.0).auxiliary) == heads
+
+
+def test_large_auxiliary_losses_are_no_divergence() -> None:
+    trainer = make_trainer(network=TINY_AUXILIARY, score_weight=20.0)
+    rows = auxiliary_rows(1)
+    rows.auxiliary["score"][:] = 300.0
+    metrics = trainer.step(rows, 0.0)
+    assert metrics.loss > HIGHEST_LOSS > metrics.policy_loss + metrics.value_loss
+
+
+def test_a_large_loss_of_policy_or_value_is_one_and_both_are_told() -> None:
+    trainer = make_trainer(network=TINY_AUXILIARY)
+    rows = auxiliary_rows(1)
+    rows.value_targets[:] = 20.0
+    with pytest.raises(TrainingError, match=r"diverged: loss .*\(policy 2\..*, value [34]\d\d\."):
+        trainer.step(rows, 0.0)
 
 
 def test_the_loss_by_hand_and_its_parts() -> None:

@@ -105,6 +105,7 @@ def test_observations_are_drawn_from_the_window_and_count_as_no_samples() -> Non
     bits = np.arange(130)[:, None] >> np.arange(8) & 1  # each row shows its number
     rows.observations.reshape(130, -1)[:, :8] = bits
     buffer.append(rows)
+    buffer._learnt.take = None  # nothing but observations is copied
     drawn = buffer.draw_observations(np.random.default_rng(0), num_rows=3000)
     assert drawn.dtype == np.uint8
     assert drawn.shape == (3000, *TTT.spec.observation_shape)

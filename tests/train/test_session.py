@@ -8,18 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import yaml
 
 from alphago.errors import CheckpointError
 from selfplay import resources
 from selfplay.pool import InlinePool
 from tests.train.tiny import actor_setup, stored_records, tiny_config, train
+from train import followers
 from train import session as session_module
 from train.checkpoint import load_checkpoint, newest_checkpoint, save_checkpoint
 from train.config import RunConfig
 from train.replay_buffer import ReplayBuffer
 from train.run_folder import locked
 from train.session import ACTORS_PER_SITTING, Session, make_pool, open_session
+from train.trainer_config import TrainerConfig
 
 
 def content(buffer: ReplayBuffer) -> dict[str, np.ndarray]:
@@ -247,20 +250,40 @@ def test_the_default_is_an_actor_per_usable_cpu_and_more_are_said_to_share(
     assert isinstance(make_pool(actor_setup(mode="inline"), sitting=0), InlinePool)
 
 
-def test_beside_actors_the_trainer_takes_half_of_the_cpus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("loop", "mode", "device", "expected"),
+    [
+        ("asynchronous", "ray", "cpu", 2),
+        ("asynchronous", "ray", "cuda", None),
+        ("asynchronous", "inline", "cpu", None),  # plays in the thread that learns
+        ("synchronous", "ray", "cpu", None),
+    ],
+)
+def test_beside_actors_a_trainer_on_cpus_takes_half_of_them(
+    loop: str,
+    mode: str,
+    device: str,
+    expected: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(session_module, "num_threads_for", lambda team: 5)
+    made = []
 
-    def num_threads(**top: str) -> int | None:
-        config = tiny_config({"train.num_threads": None}, **top)
-        folder = tmp_path / top["loop"]
-        folder.mkdir()
-        with open_session(config, folder, resume=False) as session:
-            return session.trainer.config.num_threads
+    class NoTrainer(Exception):
+        pass
 
-    assert num_threads(loop="synchronous") is None
-    assert num_threads(loop="asynchronous") == 2
+    def make_no_trainer(spec: object, network: object, train: TrainerConfig, **_: object) -> None:
+        made.append(train.num_threads)
+        raise NoTrainer
+
+    monkeypatch.setattr(followers, "Trainer", make_no_trainer)
+    monkeypatch.setattr(followers, "num_threads_for", lambda team: 5)
+    monkeypatch.setattr(session_module, "choose_device", lambda name: torch.device(device))
+    for num_threads in (None, 3):
+        config = tiny_config({"train.num_threads": num_threads, "selfplay.mode": mode}, loop=loop)
+        with pytest.raises(NoTrainer):
+            Session(config, tmp_path, sitting=0)
+    assert made == [expected, 3]
 
 
 def test_recent_positions_are_of_the_window_and_the_same_after_a_resume(tmp_path: Path) -> None:
