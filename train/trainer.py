@@ -1,7 +1,7 @@
 """One optimiser step at a time, and all that has to be kept to go on exactly after a stop."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeAlias
@@ -310,7 +310,9 @@ class Trainer:
         total = terms.total
         for name, loss in losses.items():
             total = total + self._loss_weights[name] * loss
-        return terms._asdict() | {"total": total} | _by_head(losses)
+        # By names that no other number has, whatever a head is called.
+        named = {f"auxiliary {head}": loss for head, loss in losses.items()}
+        return terms._asdict() | {"total": total} | named
 
     def _to_device(self, array: np.ndarray[Any, Any]) -> torch.Tensor:
         """Copies an array to the device; unlike for `from_numpy` it may be read-only."""
@@ -371,11 +373,6 @@ def torch_threads(num_threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _by_head(losses: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Returns losses of heads by names that no other number has, whatever a head is called."""
-    return {f"auxiliary {head}": loss for head, loss in losses.items()}
 
 
 def _squared(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
