@@ -3,11 +3,15 @@
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from alphago.errors import TrainingError
 from scripts.arguments import Parser, parse_words, read_number
+
+if TYPE_CHECKING:
+    from train.config import RunConfig
 
 TABLE_FILE = "table.md"  # in the folder of an ablation
 KEYS = ("folder", "jobs", "workers")
@@ -21,9 +25,9 @@ def main(argv: Sequence[str]) -> None:
     values = parse_words(arguments.words, allowed=KEYS)
     from scripts.ablation_file import find_ablation
     from scripts.run_folder import RUNS
-    from selfplay.cpus import usable_cpus
+    from selfplay.cpus import most_shares, usable_cpus
 
-    num_jobs = _read_count(values, "jobs", default=1)
+    num_jobs = _read_count(values, "jobs", default=1, at_most=most_shares())
     num_workers = _read_count(values, "workers", default=usable_cpus())
     file = find_ablation(arguments.file)
     folder = Path(values.get("folder", RUNS / f"ablation-{file.stem}"))
@@ -53,7 +57,7 @@ def run_ablation(
     Args:
         file: of the ablation.
         folder: where everything is kept; what is there already is not done again.
-        num_jobs: runs that are trained at a time, with a share of the CPUs each.
+        num_jobs: runs that are trained at a time, with equal shares of the CPUs.
         num_workers: matches that are played at a time.
         as_json: print JSON, not the table.
 
@@ -63,10 +67,10 @@ def run_ablation(
         KeyboardInterrupt: on Ctrl-C; what is done is kept.
     """
     from scripts.ablation_file import BASE, load_ablation
-    from scripts.ablation_rating import rate_runs, refuse_replaced
+    from scripts.ablation_rating import rate_runs
     from scripts.ablation_runs import compose_runs, lay_down
     from scripts.ablation_table import ablation_json, ablation_table
-    from scripts.ablation_training import Trainings
+    from scripts.ablation_training import read_num_cpus
     from scripts.workers import interrupted_by_signals
     from train.run_folder import locked, write_errors, write_text
 
@@ -76,34 +80,70 @@ def run_ablation(
         folder.mkdir(parents=True, exist_ok=True)
     with locked(folder), interrupted_by_signals():
         runs = lay_down(configs, folder)
-        trainings = Trainings(folder, runs)
-        refuse_replaced(folder, trainings.missing())
-        trainings.train(num_jobs=num_jobs, tell=_tell)
-        faults = trainings.faults
+        faults = train_missing(folder, runs, configs, num_jobs=num_jobs)
         if BASE in faults:
             raise TrainingError(f"{BASE}: {faults[BASE]}")
         trained = {run: path for run, path in runs.items() if run not in faults}
-        rated = rate_runs(ablation, folder, trained, num_workers=num_workers)
-        table = ablation_table(ablation, rated, faults=faults, name=file.stem)
+        game, num_cpus = configs[BASE].game.text, read_num_cpus(folder)
+        rated = rate_runs(ablation, folder, trained, game=game, num_workers=num_workers)
+        table = ablation_table(ablation, rated, faults=faults, name=file.stem, num_cpus=num_cpus)
         write_text(folder / TABLE_FILE, table + "\n")
-        print(json.dumps(ablation_json(rated, faults=faults)) if as_json else table)
+        data = ablation_json(rated, faults=faults, num_cpus=num_cpus)
+        print(json.dumps(data) if as_json else table)
     if faults:
         raise TrainingError(f"{', '.join(faults)}: failed; see {folder / 'logs'}")
+
+
+def train_missing(
+    folder: Path, runs: Mapping[str, Path], configs: "Mapping[str, RunConfig]", *, num_jobs: int
+) -> dict[str, str]:
+    """Trains the runs that have not used up their budget.
+
+    Args:
+        folder: of the ablation.
+        runs: the folder of each run, laid down.
+        configs: the configuration of each run.
+        num_jobs: runs that are trained at a time.
+
+    Returns:
+        By name, what ended those that have failed.
+
+    Raises:
+        AblationError: if a run that is missing was there before, or had other CPUs.
+        CheckpointError: if a file cannot be read or written.
+        KeyboardInterrupt: on Ctrl-C, once the runs that were going on have been saved.
+    """
+    from scripts.ablation_rating import refuse_replaced
+    from scripts.ablation_training import Trainings, agree_on_cpus, compile_kernels
+    from selfplay.cpus import shares_of_cpus
+
+    trainings = Trainings(folder, runs, configs)
+    if trainings.missing:
+        refuse_replaced(folder, trainings.missing)
+        shares = shares_of_cpus(num_jobs)
+        agree_on_cpus(folder, len(shares[0]), have_begun=trainings.have_begun)
+        _tell("compiles what the runs need, outside of their budgets")
+        compile_kernels([configs[name] for name in trainings.missing], cpus=shares[0])
+        trainings.train(shares, tell=_tell)
+    return trainings.faults
 
 
 def _tell(text: str) -> None:
     print(f"alphago ablate: {text}", file=sys.stderr, flush=True)
 
 
-def _read_count(values: dict[str, str], key: str, *, default: int) -> int:
+def _read_count(
+    values: dict[str, str], key: str, *, default: int, at_most: int | None = None
+) -> int:
     """Reads how many things are done at a time."""
+    bounds = "of at least 1" if at_most is None else f"from 1 to {at_most}, the usable CPUs"
     return read_number(
         values,
         key,
         kind=int,
         default=default,
-        allowed="an integer of at least 1",
-        check=lambda number: number >= 1,
+        allowed=f"an integer {bounds}",
+        check=lambda number: number >= 1 and (at_most is None or number <= at_most),
     )
 
 
@@ -120,7 +160,7 @@ def _make_parser() -> Parser:
             "not done again, and a variant that is added to the file is trained and rated too.\n"
             "\n"
             "options:\n"
-            "  jobs=N      runs that are trained at a time, with a share of the CPUs each (1)\n"
+            "  jobs=N      runs that are trained at a time, with equal shares of the CPUs (1)\n"
             "  workers=N   matches that are played at a time (all usable CPUs)\n"
             "  folder=DIR  where runs, logs, ratings and table go (runs/ablation-NAME)\n"
             "\n"

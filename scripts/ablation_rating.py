@@ -10,18 +10,10 @@ from eval.elo import EloDifference, Rating
 from eval.ladder_files import Ladder, find_ladder
 from eval.rating_summary import LadderSummary
 from scripts.ablation_file import BASE, Ablation, AblationError
+from scripts.ablation_runs import RunFacts, read_facts
 from scripts.rating_setup import begin, choose_settings, ladder_rounds, open_store
 
 _RATINGS_FOLDER = "ratings"  # in the folder of an ablation
-
-
-class RunFacts(NamedTuple):
-    """What a run has done."""
-
-    games: int  # finished games
-    steps: int  # optimiser steps
-    positions: int  # to learn from
-    minutes: float  # wall time
 
 
 class RatedRun(NamedTuple):
@@ -61,7 +53,7 @@ def refuse_replaced(folder: Path, untrained: Sequence[str]) -> None:
 
 
 def rate_runs(
-    ablation: Ablation, folder: Path, runs: Mapping[str, Path], *, num_workers: int
+    ablation: Ablation, folder: Path, runs: Mapping[str, Path], *, game: str, num_workers: int
 ) -> RatedAblation:
     """Plays the matches that are missing, and rates everybody by all results.
 
@@ -69,6 +61,7 @@ def rate_runs(
         ablation: what it is rated with.
         folder: of the ablation.
         runs: the folders of the trained runs, by name, the base among them.
+        game: as text, with its options.
         num_workers: matches that are played at a time.
 
     Raises:
@@ -76,9 +69,6 @@ def rate_runs(
             else.
         KeyboardInterrupt: on Ctrl-C; finished parts of matches are kept.
     """
-    found = pin_network(str(runs[BASE]))
-    assert found is not None, "a run has a network"
-    game = found[1].info.game
     ladder = _ladder(ablation, game)
     words = {"games": str(ablation.games), "simulations": str(ablation.simulations)}
     with open_store(folder / _RATINGS_FOLDER) as store:
@@ -92,17 +82,7 @@ def rate_runs(
         with ladder_rounds(store, settings, anchors, num_workers=num_workers) as rounds:
             rounds.play(pairings(list(runs), anchors), texts=texts, facts={})
             summary = rounds.summary()
-    ratings = {rating.player: rating for rating in summary.ratings.ratings}
-    rated = [
-        RatedRun(
-            name,
-            list(ablation.variants.get(name, ())),
-            _read_facts(run),
-            ratings[name],
-            summary.ratings.difference(name, BASE),
-        )
-        for name, run in runs.items()
-    ]
+    rated = [_rated_run(ablation, name, run, summary) for name, run in runs.items()]
     rated.sort(key=lambda run: run.rating.elo, reverse=True)
     return RatedAblation(rated, summary, left_out)
 
@@ -114,6 +94,18 @@ def pairings(names: Sequence[str], anchors: Sequence[str]) -> list[tuple[str, st
     """
     against_anchors = [(name, anchor) for anchor in reversed(anchors) for name in names]
     return against_anchors + [(name, BASE) for name in names if name != BASE]
+
+
+def _rated_run(ablation: Ablation, name: str, run: Path, summary: LadderSummary) -> RatedRun:
+    """Returns a run with what it has done and how strong it is."""
+    (rating,) = [each for each in summary.ratings.ratings if each.player == name]
+    return RatedRun(
+        name,
+        overrides=list(ablation.variants.get(name, ())),
+        facts=read_facts(run),
+        rating=rating,
+        difference=summary.ratings.difference(name, BASE),
+    )
 
 
 def _ladder(ablation: Ablation, game: str) -> Ladder:
@@ -133,18 +125,3 @@ def _player(run: Path, *, simulations: int) -> str:
     pinned = pin_network(f"{run}:simulations={simulations}")
     assert pinned is not None, "a run has a network"
     return pinned[0]
-
-
-def _read_facts(run: Path) -> RunFacts:
-    """Reads what a run has done from its newest checkpoint."""
-    from train.checkpoint import checkpoint_folders, read_state
-    from train.run_state import from_json
-
-    step, folder = list(checkpoint_folders(run).items())[-1]
-    state = from_json(read_state(folder))
-    return RunFacts(
-        games=state.num_games,
-        steps=step,
-        positions=state.buffer["positions_seen"],
-        minutes=state.counters.seconds / 60,
-    )

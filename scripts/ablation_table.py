@@ -26,7 +26,12 @@ _HEADING = (
 
 
 def ablation_table(
-    ablation: Ablation, rated: "RatedAblation", *, faults: Mapping[str, str], name: str
+    ablation: Ablation,
+    rated: "RatedAblation",
+    *,
+    faults: Mapping[str, str],
+    name: str,
+    num_cpus: int,
 ) -> str:
     """Returns the results as Markdown, strongest first.
 
@@ -35,6 +40,7 @@ def ablation_table(
         rated: the results.
         faults: why other runs have failed, by name.
         name: of the ablation.
+        num_cpus: that each run was trained with.
     """
     rows = [_row(run) for run in rated.runs]
     anchors = [
@@ -46,7 +52,8 @@ def ablation_table(
     lines = [
         f"# Ablation {name}",
         "",
-        f"Base: `{' '.join(ablation.base)}`. Each variant changes what stands beside it. Rated by"
+        f"Base: `{' '.join(ablation.base)}`. CPUs of each run: {num_cpus}."
+        " Each variant changes what stands beside it. Rated by"
         f" {ablation.games} games of each run with the base and with each anchor, from"
         f" {rated.summary.settings.opening_plies} random opening plies, at"
         f" {ablation.simulations} simulations a move. Anchors: {', '.join(anchors)}.",
@@ -57,7 +64,9 @@ def ablation_table(
     return "\n".join([*lines, "", *remarks] if remarks else lines)
 
 
-def ablation_json(rated: "RatedAblation", *, faults: Mapping[str, str]) -> dict[str, Any]:
+def ablation_json(
+    rated: "RatedAblation", *, faults: Mapping[str, str], num_cpus: int
+) -> dict[str, Any]:
     """Returns the results as data for JSON."""
     return {
         "runs": [
@@ -75,6 +84,7 @@ def ablation_json(rated: "RatedAblation", *, faults: Mapping[str, str]) -> dict[
             }
             for run in rated.runs
         ],
+        "num_cpus": num_cpus,
         "faults": dict(faults),
         "left_out": rated.left_out,
         "ratings": summary_json(rated.summary)["ratings"],

@@ -1,22 +1,30 @@
 """Trains the runs of an ablation, each in a process of its own with its own share of the CPUs."""
 
-import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import configs
-from alphago.files import replace_file
+from alphago.files import reason
 from scripts.ablation_file import AblationError
-from selfplay.cpus import keep_process_on, shares_of_cpus
-from train.run_folder import write_errors
+from scripts.ablation_runs import budget_used, lay_down, short_runs
+from selfplay.cpus import keep_process_on
+from train.run_folder import write_errors, write_text
+
+if TYPE_CHECKING:
+    from train.config import RunConfig
 
 _LOGS_FOLDER = "logs"  # in the folder of an ablation
-_TRAINED_FILE = "trained.json"
+_CPUS_FILE = "cpus"  # how many each run has, as part of its budget
 _POLL_S = 0.2  # between two looks at the processes
+# Share of a budget that counts as all of it: minutes that a run needs to save itself at its end
+# are not in its checkpoint.
+_ALL = 0.99
 
 # Where our own packages lie, which the processes use too, whatever the current folder holds.
 _ROOT = Path(configs.__file__).resolve().parents[1]
@@ -29,63 +37,69 @@ class _Training(NamedTuple):
 
     name: str
     process: "subprocess.Popen[bytes]"
+    log_start: int  # bytes of its log that an earlier process has written
 
 
 class Trainings:
-    """The runs of an ablation, and which of them have been trained.
+    """The runs of an ablation that are yet to be trained.
 
     Attributes:
-        trained: the names of those that have, in the order in which they ended.
+        missing: the names of those that have not used up their budget.
         faults: by name, what ended those that have failed in this process, in one line.
     """
 
-    def __init__(self, folder: Path, runs: Mapping[str, Path]) -> None:
-        """Reads which runs have been trained.
+    def __init__(
+        self, folder: Path, runs: Mapping[str, Path], configs: "Mapping[str, RunConfig]"
+    ) -> None:
+        """Reads how far the runs are.
 
         Args:
             folder: of the ablation.
             runs: the folder of each run, laid down.
+            configs: the configuration of each run.
 
         Raises:
-            AblationError: if the file that tells it holds something else.
+            CheckpointError: if a checkpoint is broken.
         """
-        self.trained = [name for name in _read_trained(folder / _TRAINED_FILE) if name in runs]
+        self._folder, self._runs, self._configs = folder, runs, configs
+        used = {name: self._budget_used(name) for name in runs}
+        self.missing = [name for name, share in used.items() if share < _ALL]
+        self.have_begun = any(used.values())
         self.faults: dict[str, str] = {}
-        self._folder, self._runs = folder, runs
 
-    def missing(self) -> list[str]:
-        """Returns the runs that have neither been trained nor failed."""
-        return [name for name in self._runs if name not in {*self.trained, *self.faults}]
-
-    def train(self, *, num_jobs: int, tell: Tell) -> None:
+    def train(self, shares: Sequence[Sequence[int]], *, tell: Tell) -> None:
         """Trains what is missing; a run that was begun goes on.
 
         Args:
-            num_jobs: how many at a time; each has its own share of the CPUs.
+            shares: the CPUs of each process; as many as there are shares train at a time.
             tell: is told what begins and ends.
 
         Raises:
+            AblationError: if a process cannot be kept on its CPUs.
             CheckpointError: if a file cannot be written.
             KeyboardInterrupt: on Ctrl-C, once the runs that were going on have been saved.
         """
-        waiting = self.missing()
-        shares = shares_of_cpus(num_jobs)
+        waiting = list(self.missing)
         running: dict[int, _Training] = {}  # by the number of their share
         try:
             while waiting or running:
-                for place in range(num_jobs):
+                for place, cpus in enumerate(shares):
                     if waiting and place not in running:
                         name = waiting.pop(0)
                         number = f"{len(self._runs) - len(waiting)} of {len(self._runs)}"
                         tell(f"{name}: trains ({number})")
-                        running[place] = self._start(name, cpus=shares[place])
+                        running[place] = self._start(name)  # at once: `_stop` has to know it
+                        _keep_on(running[place], cpus)
                 place = _wait_for_one(running)
                 self._note_end(running.pop(place), tell=tell)
         except BaseException:
             _stop(list(running.values()), tell=tell)
             raise
 
-    def _start(self, name: str, *, cpus: Sequence[int] | None) -> _Training:
+    def _budget_used(self, name: str) -> float:
+        return budget_used(self._runs[name], self._configs[name])
+
+    def _start(self, name: str) -> _Training:
         """Starts the process of a run."""
         path = self._log(name)
         with write_errors(path):
@@ -93,6 +107,7 @@ class Trainings:
             log = path.open("ab")
         found = os.environ.get("PYTHONPATH")
         with log:
+            log_start = log.tell()
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "scripts.main", "resume", str(self._runs[name])],
                 stdin=subprocess.DEVNULL,
@@ -102,8 +117,7 @@ class Trainings:
                 | {"PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, [found])])},
                 process_group=0,  # Ctrl-C is for this process alone, which passes it on
             )
-        keep_process_on(process.pid, cpus)
-        return _Training(name, process)
+        return _Training(name, process, log_start)
 
     def _log(self, name: str) -> Path:
         """Returns the file of what a run says."""
@@ -111,16 +125,76 @@ class Trainings:
 
     def _note_end(self, training: _Training, *, tell: Tell) -> None:
         """Notes that a run has been trained, or why not."""
-        if training.process.returncode:
-            fault = _last_line(self._log(training.name)) or "left no message"
-            self.faults[training.name] = fault
-            tell(f"{training.name}: FAILED: {fault}")
+        name, code = training.name, training.process.returncode
+        used = self._budget_used(name)
+        if code < 0:
+            fault = f"killed by {signal.Signals(-code).name}"
+        elif code > 0:
+            fault = _last_line(self._log(name), start=training.log_start) or "left no message"
+        elif used < _ALL:  # somebody has ended it, as Ctrl-C would
+            fault = f"stopped at {used:.0%} of its budget"
+        else:
+            self.missing.remove(name)
+            tell(f"{name}: has been trained")
             return
-        self.trained.append(training.name)
-        path = self._folder / _TRAINED_FILE
-        with write_errors(path), replace_file(path) as file:
-            file.write((json.dumps(self.trained) + "\n").encode())
-        tell(f"{training.name}: has been trained")
+        self.faults[name] = fault
+        tell(f"{name}: FAILED: {fault}")
+
+
+def agree_on_cpus(folder: Path, num_cpus: int, *, have_begun: bool) -> None:
+    """Checks that all runs have equally many CPUs, in whichever process they are trained.
+
+    Args:
+        folder: of the ablation, which remembers the number.
+        num_cpus: of each run that is trained now.
+        have_begun: whether runs have used some of their budget already.
+
+    Raises:
+        AblationError: if they had another number of CPUs, or nobody knows how many.
+        CheckpointError: if the file cannot be written.
+    """
+    if not have_begun:
+        write_text(folder / _CPUS_FILE, f"{num_cpus}\n")
+    elif (before := read_num_cpus(folder)) != num_cpus:
+        raise AblationError(
+            f"jobs: CPUs of each run: got {num_cpus}, allowed: {before}, as the runs in {folder}"
+            " have had"
+        )
+
+
+def read_num_cpus(folder: Path) -> int:
+    """Returns how many CPUs each run of an ablation has had.
+
+    Raises:
+        AblationError: if the file that tells it is missing or broken.
+    """
+    path = folder / _CPUS_FILE
+    try:
+        return int(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AblationError(f"{path}: the CPUs of each run cannot be read: {error}") from error
+
+
+def compile_kernels(configs: "Sequence[RunConfig]", *, cpus: Sequence[int]) -> None:
+    """Plays a game or two of each kind, so that no run compiles kernels out of its own minutes.
+
+    What fails here fails again in the run, and is told then.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder, short = Path(name), short_runs(configs)
+        trainings = Trainings(folder, lay_down(short, folder), short)
+        trainings.train([cpus], tell=lambda text: None)
+
+
+def _keep_on(training: _Training, cpus: Sequence[int]) -> None:
+    """Keeps a process on its share of the CPUs."""
+    try:
+        keep_process_on(training.process.pid, cpus)
+    except OSError as error:
+        where = ", ".join(map(str, cpus))
+        raise AblationError(
+            f"{training.name}: cannot be kept on CPU {where}: {reason(error)}"
+        ) from error
 
 
 def _wait_for_one(running: Mapping[int, _Training]) -> int:
@@ -149,20 +223,7 @@ def _stop(running: Sequence[_Training], *, tell: Tell) -> None:
             training.process.kill()
 
 
-def _read_trained(path: Path) -> list[str]:
-    """Returns the names in a file; none where there is no file."""
-    try:
-        names = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError) as error:
-        raise AblationError(f"{path}: cannot be read: {error}") from error
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise AblationError(f"{path}: not the names of runs")
-    return names
-
-
-def _last_line(path: Path) -> str:
-    """Returns the last line of a log that is not empty; "" if there is none."""
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+def _last_line(path: Path, *, start: int) -> str:
+    """Returns the last line of a log that is not empty, beyond so many bytes; "" if none is."""
+    lines = path.read_bytes()[start:].decode("utf-8", errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")

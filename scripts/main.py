@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0, 1 if learning could not go on or an exported file was wrong, 2 for wrong
-        input (in both cases with one line on standard error), 130 after Ctrl-C.
+        input (in both cases with one line on standard error), 130 after a Ctrl-C that saved no run.
     """
     # Threads that wait for work of torch's would otherwise spin and take the cores of the actors.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

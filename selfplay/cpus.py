@@ -3,11 +3,13 @@
 import contextlib
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _OWN_GROUPS = Path("/proc/self/cgroup")  # lines of hierarchy:controllers:path
 _MOUNT = Path("/sys/fs/cgroup")
+_TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 def usable_cpus() -> int:
@@ -15,10 +17,7 @@ def usable_cpus() -> int:
 
     A quota of two and a half CPUs counts as two: a third thread would be halted half of the time.
     """
-    if hasattr(os, "sched_getaffinity"):
-        allowed = len(os.sched_getaffinity(0))
-    else:  # no Linux
-        allowed = os.cpu_count() or 1
+    allowed = len(_allowed_cpus())
     quotas = [quota for folder in _control_groups() if (quota := _quota_of(folder)) is not None]
     return max(1, min(allowed, math.floor(min(quotas, default=allowed))))
 
@@ -37,25 +36,49 @@ def keep_thread_on(cpu: int | None) -> None:
         os.sched_setaffinity(0, {cpu})
 
 
-def shares_of_cpus(num_shares: int) -> list[list[int] | None]:
-    """Divides the allowed CPUs among several processes; where there are too few, some share one.
+def most_shares() -> int:
+    """Returns among how many processes the CPUs can be divided; off Linux nothing can be bound."""
+    return usable_cpus() if hasattr(os, "sched_setaffinity") else 1
+
+
+def shares_of_cpus(num_shares: int) -> list[list[int]]:
+    """Divides the usable CPUs among several processes, equally; what is left over stays idle.
+
+    Args:
+        num_shares: how many processes, from 1 to `most_shares()`.
 
     Returns:
-        The CPUs of each, to be kept on them; None off Linux.
+        The CPUs of each. The threads of a core are neighbours in them: two processes on one core
+        would slow each other.
     """
-    if not hasattr(os, "sched_getaffinity"):
-        return [None] * num_shares
-    allowed = sorted(os.sched_getaffinity(0))
-    return [
-        allowed[place::num_shares] or [allowed[place % len(allowed)]] for place in range(num_shares)
-    ]
+    assert 1 <= num_shares <= most_shares()
+    size = usable_cpus() // num_shares
+    allowed = sorted(_allowed_cpus(), key=lambda cpu: (_core_of(cpu), cpu))
+    return [allowed[place * size : (place + 1) * size] for place in range(num_shares)]
 
 
-def keep_process_on(process_id: int, cpus: Sequence[int] | None) -> None:
-    """Binds a process that has just started to some CPUs, unless they are None."""
-    if cpus is not None:
+def keep_process_on(process_id: int, cpus: Sequence[int]) -> None:
+    """Binds a process that has just started to some CPUs; off Linux it is left alone."""
+    if hasattr(os, "sched_setaffinity"):
         with contextlib.suppress(ProcessLookupError):  # it has ended already
             os.sched_setaffinity(process_id, cpus)
+
+
+def _allowed_cpus() -> set[int]:
+    """Returns the numbers of the CPUs allowed by affinity; all of the machine off Linux."""
+    if hasattr(os, "sched_getaffinity"):
+        return os.sched_getaffinity(0)
+    return set(range(os.cpu_count() or 1))
+
+
+def _core_of(cpu: int) -> int:
+    """Returns the first CPU of the same core, where the system tells ("0,64" or "0-1")."""
+    try:
+        path = _TOPOLOGY / f"cpu{cpu}" / "topology" / "thread_siblings_list"
+        found = re.match("[0-9]+", path.read_text(encoding="ascii"))
+    except OSError:
+        found = None
+    return cpu if found is None else int(found[0])
 
 
 def _control_groups() -> Iterator[Path]:

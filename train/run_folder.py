@@ -16,8 +16,8 @@ from alphago.files import reason, replace_file
 
 STATE_FILE = "state.json"
 RECORDS_FOLDER = "records"
-_LOCK_FILE = "lock"
-_SITTINGS_FILE = "sittings"
+LOCK_FILE = "lock"
+SITTINGS_FILE = "sittings"
 
 # Whoever asks `is_in_use` holds the lock as well, for a moment: one who wants it tries again.
 _NUM_TRIES = 5
@@ -40,7 +40,7 @@ def locked(run_dir: Path) -> Iterator[None]:
     Raises:
         CheckpointError: if another process is using the run, or the folder cannot be written to.
     """
-    path = run_dir / _LOCK_FILE
+    path = run_dir / LOCK_FILE
     with write_errors(path):
         # Unbuffered: what a full disk did not take would be tried again when the file is closed.
         file = path.open("ab+", buffering=0)
@@ -53,14 +53,14 @@ def locked(run_dir: Path) -> Iterator[None]:
 def is_in_use(run_dir: Path) -> bool:
     """Tells whether a process trains in a folder now."""
     try:
-        with (run_dir / _LOCK_FILE).open("rb") as file:
+        with (run_dir / LOCK_FILE).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
     except BlockingIOError:
         return True
     except OSError as error:
-        raise CheckpointError(f"{run_dir / _LOCK_FILE}: cannot be read: {reason(error)}") from error
+        raise CheckpointError(f"{run_dir / LOCK_FILE}: cannot be read: {reason(error)}") from error
     return False
 
 
@@ -105,7 +105,7 @@ def begin_sitting(run_dir: Path) -> int:
         CheckpointError: if the file of the count holds something else, or cannot be read or
             written.
     """
-    path = run_dir / _SITTINGS_FILE
+    path = run_dir / SITTINGS_FILE
     try:
         text = path.read_text(encoding="utf-8", errors="replace").strip()
     except FileNotFoundError:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,12 +25,12 @@ from scripts.ablation_file import (
     load_ablation,
 )
 from scripts.ablation_rating import pairings
-from scripts.ablation_runs import compose_runs, lay_down
-from scripts.ablation_training import Trainings
+from scripts.ablation_runs import compose_runs, lay_down, short_runs
+from scripts.ablation_training import Trainings, agree_on_cpus, read_num_cpus
 from scripts.main import main
-from selfplay.cpus import shares_of_cpus
-from tests.scripts.tiny_run import TINY
-from train.run_folder import write_text
+from selfplay.cpus import usable_cpus
+from tests.scripts.tiny_run import TINY, tiny_config
+from train.config import RunConfig
 
 ROOT = Path(__file__).parents[2]
 START_S = 240.0  # longest time for a run to start on a busy machine
@@ -130,6 +131,10 @@ def test_a_file_without_a_key_or_with_one_twice_is_refused(tmp_path: Path) -> No
         (["seed=1"], "a: changes nothing of the base"),
         (["run_dir=x"], "a: run_dir: got x, allowed: as in the base, None"),
         (["games=16"], "a: games: got 16, allowed: as in the base, 8"),
+        (
+            ["target=0.6", "suite.file=tic_tac_toe"],
+            "a: target: got 0.6, allowed: as in the base, None",
+        ),
         (["game.name=connect_four"], "a: plays connect_four, allowed: as in the base, tic_tac_toe"),
         (["seeds=2"], "a: seeds: unknown key; nearest: seed"),
         (["seed=two"], "a: seed: got 'two', allowed: an integer"),
@@ -156,6 +161,21 @@ def test_a_base_needs_a_limit_and_faults_name_their_run() -> None:
         compose_runs(ablation_of({"a": ["seed=2"]}, base=endless))
     with pytest.raises(AblationError, match="base: sed: unknown key; nearest: seed"):
         compose_runs(ablation_of({"a": ["seed=2"]}, base=["sed=2"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run_dir=x"], "base: run_dir: got x, allowed: null"),
+        (["target=0.6", "suite.file=tic_tac_toe"], "base: target: got 0.6, allowed: null"),
+    ],
+)
+def test_a_base_has_neither_a_folder_nor_a_target(words: list[str], message: str) -> None:
+    keys = {word.partition("=")[0] for word in words}
+    base = [text for text in TINY if text.partition("=")[0] not in keys] + words
+    with pytest.raises(AblationError) as caught:
+        compose_runs(ablation_of({"a": ["seed=2"]}, base=base))
+    assert str(caught.value) == message
 
 
 def test_what_a_variant_has_for_itself_takes_the_place_of_the_base() -> None:
@@ -194,6 +214,42 @@ def test_options_younger_than_a_run_do_not_count(tmp_path: Path) -> None:
         lay_down(configs, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "path", ["seed1/checkpoints/00000001/manifest.json", "records/0.npz", "config.yaml~"]
+)
+def test_a_folder_with_something_else_is_refused_and_left_alone(tmp_path: Path, path: str) -> None:
+    precious = tmp_path / "runs" / "a" / path
+    precious.parent.mkdir(parents=True)
+    precious.write_text("precious")
+    with pytest.raises(AblationError, match="runs/a: is no run of this ablation, it holds"):
+        lay_down(compose_runs(ablation_of({"a": ["seed=2"]})), tmp_path)
+    assert precious.read_text() == "precious"
+    assert not (tmp_path / "runs" / "base").exists()
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(tmp_path: Path) -> None:
+    configs = compose_runs(ablation_of({"a": ["seed=2"]}))
+    run = lay_down(configs, tmp_path)["a"]
+    (run / "records").mkdir()
+    for name in ("lock", "sittings"):
+        (run / name).touch()
+    (run / "config.yaml").write_text("seed: [")
+    lay_down(configs, tmp_path)
+    assert "seed: 2" in (run / "config.yaml").read_text()
+
+
+def test_kernels_are_compiled_by_short_games_of_each_kind_of_run() -> None:
+    def run(*words: str) -> RunConfig:
+        return tiny_config("games=null", "minutes=9", *words)
+
+    runs = [run(), run("seed=2", "train.learning_rate=0.1"), run("selfplay.search=gumbel")]
+    short = short_runs(runs)
+    assert [config.selfplay.search for config in short.values()] == ["puct", "gumbel"]
+    assert {
+        (config.games, config.minutes, config.selfplay.num_simulations) for config in short.values()
+    } == {(1, None, 4)}
+
+
 # ----- training
 
 
@@ -201,70 +257,131 @@ _POPEN = subprocess.Popen
 
 
 class Programs:
-    """Takes the place of the processes that train: each ends at once, or fails."""
+    """Takes the place of the processes that train: each ends at once, by default as it should."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, failing: Sequence[str] = ()) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **codes: str) -> None:
+        """Prepares them.
+
+        Args:
+            monkeypatch: of the test.
+            codes: by the name of a run, the program that it is instead; it uses no budget.
+        """
         self.started: list[str] = []
-        self._failing = failing
+        self.used: dict[str, float] = {}  # share of its budget
+        self._codes = codes
         monkeypatch.setattr("scripts.ablation_training.subprocess.Popen", self._start)
+        monkeypatch.setattr(
+            "scripts.ablation_training.budget_used", lambda run, config: self.used.get(run.name, 0)
+        )
 
     def _start(self, words: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
         name = Path(words[-1]).name
         assert list(words[1:5]) == ["-P", "-m", "scripts.main", "resume"]
         self.started.append(name)
-        code = "print('learning'); " + ("exit('it diverged')" if name in self._failing else "")
+        if name not in self._codes:
+            self.used[name] = 0.995  # it had to be saved in the rest
+        code = self._codes.get(name, "print('learning')")
         return _POPEN([sys.executable, "-c", code], **options)
 
 
 def trainings(folder: Path, *names: str) -> Trainings:
-    return Trainings(folder, {name: folder / "runs" / name for name in names})
+    return Trainings(
+        folder,
+        {name: folder / "runs" / name for name in names},
+        dict.fromkeys(names, tiny_config()),
+    )
 
 
 def test_runs_are_trained_once_and_those_that_failed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    programs = Programs(monkeypatch, failing=["b"])
+    programs = Programs(monkeypatch, b="print('learning'); exit('it diverged')")
     first = trainings(tmp_path, "base", "a", "b")
-    first.train(num_jobs=1, tell=told.append)
+    assert not first.have_begun
+    first.train([[0]], tell=told.append)
     assert programs.started == ["base", "a", "b"]
-    assert first.trained == ["base", "a"]
+    assert first.missing == ["b"]
     assert first.faults == {"b": "it diverged"}
     assert told[-2:] == ["b: trains (3 of 3)", "b: FAILED: it diverged"]
     assert (tmp_path / "logs" / "a.log").read_text() == "learning\n"
     programs = Programs(monkeypatch)
+    programs.used = {"base": 1.0, "a": 1.0}
     again = trainings(tmp_path, "base", "a", "b", "c")
-    assert again.missing() == ["b", "c"]
-    again.train(num_jobs=1, tell=told.append)
+    assert again.have_begun
+    assert again.missing == ["b", "c"]
+    again.train([[0]], tell=told.append)
     assert programs.started == ["b", "c"]
-    assert (again.missing(), again.faults) == ([], {})
+    assert (again.missing, again.faults) == ([], {})
 
 
-def test_which_runs_have_been_trained_is_read_with_care(tmp_path: Path) -> None:
-    write_text(tmp_path / "trained.json", '["base", "gone"]')
-    assert trainings(tmp_path, "base", "a").trained == ["base"]
-    for text in ("{}", "[1]"):
-        write_text(tmp_path / "trained.json", text)
-        with pytest.raises(AblationError, match="trained.json: not the names of runs"):
-            trainings(tmp_path, "base")
-    write_text(tmp_path / "trained.json", "[")
-    with pytest.raises(AblationError, match="trained.json: cannot be read"):
-        trainings(tmp_path, "base")
-
-
-def test_each_of_two_jobs_has_cpus_of_its_own(
+def test_a_run_that_ends_before_its_budget_has_not_been_trained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    programs = Programs(monkeypatch, base="print('stopped: interrupted')")
+    programs.used = {"base": 0.26}
+    runs = trainings(tmp_path, "base")
+    runs.train([[0]], tell=lambda text: None)
+    assert runs.faults == {"base": "stopped at 26% of its budget"}
+    assert runs.missing == ["base"]
+
+
+def test_a_killed_run_says_so_and_none_repeats_what_an_earlier_sitting_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill = "import os; print('learning', flush=True); os.kill(os.getpid(), 9)"
+    Programs(monkeypatch, a=kill, b="exit('it diverged')")
+    runs = trainings(tmp_path, "a", "b")
+    runs.train([[0]], tell=lambda text: None)
+    assert runs.faults == {"a": "killed by SIGKILL", "b": "it diverged"}
+    Programs(monkeypatch, a="exit(1)", b="exit(1)")
+    runs = trainings(tmp_path, "a", "b")
+    runs.train([[0]], tell=lambda text: None)
+    assert runs.faults == {"a": "left no message", "b": "left no message"}
+
+
+def test_each_process_is_kept_on_its_cpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[list[int]] = []
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {4, 5, 6}, raising=False)
     monkeypatch.setattr(
         os, "sched_setaffinity", lambda process, cpus: kept.append(list(cpus)), raising=False
     )
     Programs(monkeypatch)
-    trainings(tmp_path, "base", "a").train(num_jobs=2, tell=lambda text: None)
-    assert kept == [[4, 6], [5]]
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {4}, raising=False)
-    assert shares_of_cpus(2) == [[4], [4]]
+    trainings(tmp_path, "base", "a").train([[4, 5], [6, 7]], tell=lambda text: None)
+    assert kept == [[4, 5], [6, 7]]
+
+
+def test_a_process_that_cannot_be_kept_on_its_cpus_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(process: int, cpus: Sequence[int]) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse, raising=False)
+    Programs(monkeypatch, base="import time; time.sleep(600)")
+    told: list[str] = []
+    with pytest.raises(AblationError, match="base: cannot be kept on CPU 4, 5: Operation not"):
+        trainings(tmp_path, "base").train([[4, 5]], tell=told.append)
+    assert told[-1] == "stops and saves base"
+
+
+def test_the_cpus_of_each_run_are_remembered(tmp_path: Path) -> None:
+    agree_on_cpus(tmp_path, 2, have_begun=False)
+    agree_on_cpus(tmp_path, 1, have_begun=False)
+    agree_on_cpus(tmp_path, 1, have_begun=True)
+    assert read_num_cpus(tmp_path) == 1
+    with pytest.raises(AblationError, match="jobs: CPUs of each run: got 2, allowed: 1, as the"):
+        agree_on_cpus(tmp_path, 2, have_begun=True)
+    (tmp_path / "cpus").unlink()
+    with pytest.raises(AblationError, match="cpus: the CPUs of each run cannot be read"):
+        agree_on_cpus(tmp_path, 1, have_begun=True)
+
+
+def test_no_more_jobs_than_cpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("selfplay.cpus.most_shares", lambda: 3)
+    assert ablate(write_file(tmp_path), "jobs=4") == 2
+    assert "jobs: got '4', allowed: an integer from 1 to 3, the usable" in capsys.readouterr().err
 
 
 # ----- who plays whom
@@ -303,6 +420,7 @@ def test_an_ablation_from_nothing_to_the_table(
     assert rows["base"][2].strip() == "nothing"
     assert rows["base"][4].strip() == "8"
     assert "base: has been trained" in err
+    assert f"CPUs of each run: {usable_cpus()}. " in lines[2]
     expected = pairings(["base", "deeper"], ["random", "uct:playouts=10"])
     assert results(file) == [list(pair) for pair in expected]
 
@@ -328,11 +446,15 @@ def test_an_ablation_from_nothing_to_the_table(
         ["other", "base"],
     ]
 
+    assert data["num_cpus"] == usable_cpus()
+
     # A run that is gone would be another one with old results.
-    trained = [name for name in json.loads((folder / "trained.json").read_text()) if name != "base"]
-    write_text(folder / "trained.json", json.dumps(trained))
+    shutil.rmtree(folder / "runs" / "base")
     assert ablate(file) == 2
     assert "has results of an earlier base, whose run is gone" in capsys.readouterr().err
+    shutil.rmtree(folder / "ratings")
+    configs = compose_runs(load_ablation(file))
+    assert Trainings(folder, lay_down(configs, folder), configs).missing == ["base"]
 
 
 def test_a_stopped_ablation_saves_its_runs_which_go_on_the_next_time(tmp_path: Path) -> None:
@@ -351,11 +473,11 @@ def test_a_stopped_ablation_saves_its_runs_which_go_on_the_next_time(tmp_path: P
     assert "stops and saves base" in err
     assert f"{folder} keeps what is done; the same command goes on" in err
     assert "stopped: interrupted" in (folder / "logs" / "base.log").read_text()
-    assert not (folder / "trained.json").exists()
 
-    ablation = load_ablation(file)
-    again = Trainings(folder, lay_down(compose_runs(ablation), folder))
-    assert again.missing() == ["base", "a"]
+    configs = compose_runs(load_ablation(file))
+    again = Trainings(folder, lay_down(configs, folder), configs)
+    assert again.missing == ["base", "a"]
+    assert again.have_begun
     assert json.loads((base / "state.json").read_text())["games"] >= 1
     assert list((base / "checkpoints").iterdir())
 

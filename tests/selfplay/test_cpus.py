@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from selfplay import cpus
-from selfplay.cpus import numbered_cpu, usable_cpus
+from selfplay.cpus import keep_process_on, most_shares, numbered_cpu, shares_of_cpus, usable_cpus
 
 
 class Host:
@@ -18,6 +18,7 @@ class Host:
         self._folder = folder
         self.own_groups = folder / "own"
         self.mount = folder / "mount"
+        self.topology = folder / "topology"
 
     def is_in(self, *lines: str) -> None:
         """Says which groups this process is in."""
@@ -30,6 +31,12 @@ class Host:
     def limit_version_1(self, group: str, quota: str, period: str = "100000") -> None:
         self._write(group, "cpu.cfs_quota_us", quota)
         self._write(group, "cpu.cfs_period_us", period)
+
+    def has_siblings(self, cpu: int, text: str) -> None:
+        """Says which CPUs are threads of the same core."""
+        folder = self.topology / f"cpu{cpu}" / "topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(f"{text}\n", encoding="ascii")
 
     def _write(self, group: str, name: str, text: str) -> None:
         folder = self.mount / group
@@ -44,6 +51,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     host = Host(tmp_path)
     monkeypatch.setattr(cpus, "_OWN_GROUPS", host.own_groups)
     monkeypatch.setattr(cpus, "_MOUNT", host.mount)
+    monkeypatch.setattr(cpus, "_TOPOLOGY", host.topology)
     return host
 
 
@@ -140,6 +148,41 @@ def test_numbers_go_round_the_allowed_cpus(monkeypatch: pytest.MonkeyPatch) -> N
     assert [numbered_cpu(number) for number in range(5)] == [2, 5, 9, 2, 5]
     monkeypatch.delattr(os, "sched_getaffinity")
     assert numbered_cpu(0) is None
+
+
+def test_shares_are_equal_and_what_is_left_over_stays_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {8, 4, 5, 6, 7})
+    assert shares_of_cpus(1) == [[4, 5, 6, 7, 8]]
+    assert shares_of_cpus(2) == [[4, 5], [6, 7]]
+    assert shares_of_cpus(5) == [[4], [5], [6], [7], [8]]
+    assert most_shares() == 5
+    with pytest.raises(AssertionError):
+        shares_of_cpus(6)
+
+
+def test_shares_stay_within_the_quota_of_a_container(host: Host) -> None:
+    host.is_in("0::/")
+    host.limit(".", "500000 100000")
+    assert shares_of_cpus(2) == [[0, 1], [2, 3]]
+    assert most_shares() == 5
+
+
+def test_the_threads_of_a_core_are_not_shared_out(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2, 3})
+    for cpu, text in enumerate(["0,2", "1,3", "0,2", "1,3"]):
+        host.has_siblings(cpu, text)
+    assert shares_of_cpus(2) == [[0, 2], [1, 3]]
+
+
+def test_off_linux_there_is_one_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.delattr(os, "sched_setaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert most_shares() == 1
+    assert shares_of_cpus(1) == [[0, 1, 2]]
+    keep_process_on(os.getpid(), [0])
 
 
 def test_one_cpu_of_taskset_is_one_cpu() -> None:
