@@ -28,6 +28,7 @@ GO = (
     "game=go_5x5",
     "network.heads=pooled",
     "game.komi=3.5",
+    "game.planes=history",
     "selfplay.num_games=8",
     "evaluator.num_positions=70",
     "gate.mode=off",
