@@ -257,7 +257,7 @@ def test_interrupt_ends_the_program(random_engine: subprocess.Popen[str]) -> Non
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["checkpoint=/no/such"], "checkpoint=/no/such"),
+        (["checkpoint=/no/such"], "checkpoint: unknown key"),
         (["/no/such"], "/no/such"),
         (["/etc/passwd"], "/etc/passwd"),
         (["/etc"], "/etc"),
@@ -275,7 +275,7 @@ def test_interrupt_ends_the_program(random_engine: subprocess.Popen[str]) -> Non
         (["random", "nosuch=1"], "nosuch"),
         (["human"], "human"),
         (["gtp:gnugo --mode gtp", "game=go_9x9"], "is a GTP engine itself"),
-        ([], "PLAYER"),
+        (["game=go_5x5:rules=nosuch"], "nosuch"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )

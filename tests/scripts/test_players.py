@@ -93,7 +93,7 @@ def test_same_seed_same_game(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["play"], ["PLAYER"]),
+        (["play"], ["which player?", "game=NAME"]),
         (["play", "random"], ["which game?", "connect_four", "(game="]),
         (["play", "random", "--side", "second"], ["options are written side=second"]),
         (["play", "random", "game", "tic_tac_toe"], ["write game=tic_tac_toe"]),
