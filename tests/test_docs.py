@@ -33,7 +33,7 @@ PACKAGES = sorted(
 )
 TAG = re.compile(r"[a-z]+/[a-z0-9_]+")
 OLDEST_KEYS = ROOT / "tests" / "data" / "oldest_run_keys.txt"
-NETWORKS = ("go_9x9",)  # that come with the package, or will
+NETWORKS = ("go_9x9",)  # that come with the package
 # Of a run or a checkpoint.
 PLAYER_KEYS = {"exploration", "fpu", "precision", "seconds", "simulations", "step"}
 

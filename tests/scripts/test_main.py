@@ -114,7 +114,8 @@ def test_interrupt_ends_with_the_code_of_a_shell(monkeypatch: pytest.MonkeyPatch
 
 def test_games_lists_every_game(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["games"]) == 0
-    *lines, last = capsys.readouterr().out.splitlines()
+    *lines, networks, last = capsys.readouterr().out.splitlines()
+    assert networks == "Networks that come with alphago: go_9x9 (alphago play NETWORK)"
     assert [line.split()[0] for line in lines] == ["game", *GAME_NAMES]
     assert last.startswith("Go has other boards too: ")
     assert "from 1 to 25" in last
