@@ -154,7 +154,9 @@ def test_the_order_of_anchors_counts_once_they_have_played(tmp_path: Path) -> No
     with pytest.raises(LadderError, match="another ladder"):
         store.begin(swapped)  # the first one would be 0 Elo
     store.begin(dataclasses.replace(unrated, anchors={"random": None, "uct": None}))
-    assert list(RatingStore(tmp_path).settings().anchors) == ["random", "uct"]  # type: ignore[union-attr]
+    settings = RatingStore(tmp_path).settings()
+    assert settings is not None
+    assert list(settings.anchors) == ["random", "uct"]
 
 
 def test_parts_of_another_division_are_refused(tmp_path: Path) -> None:
