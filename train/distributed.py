@@ -7,6 +7,8 @@ of the leader, and touch neither the disk nor Ray nor TensorBoard.
 Messages and rows travel between the CPUs by gloo, gradients likewise, or by NCCL between GPUs.
 """
 
+import gc
+import importlib
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -79,6 +81,9 @@ class Team:
             torch.cuda.set_device(local_rank)
         # The gradient of a 1x1 kernel may lie in memory in two ways, which makes no difference.
         warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides")
+        # Optimisers import this module, of which something keeps a group that exists by then: its
+        # threads would outlive it, and abort the process now and then when that ends.
+        importlib.import_module("torch._dynamo")
         backend = "gloo" if cuda_fault() is not None else "cpu:gloo,cuda:nccl"
         distributed.init_process_group(backend, timeout=LONGEST_WAIT)
         self.rank = distributed.get_rank()
@@ -96,6 +101,7 @@ class Team:
         if self.rank == 0:
             with self.exchange():
                 self.send(Kind.LEAVE)
+        gc.collect()  # modules of `DistributedDataParallel` hold the group, and each other
         distributed.destroy_process_group()
 
     def check(self, *, batch_size: int, device: torch.device) -> None:

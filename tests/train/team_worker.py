@@ -111,16 +111,26 @@ class KeepingFollower(Follower):
         self.trainers.append(self.trainer)
 
 
+def thread_names() -> list[str]:
+    """Returns the names of all threads of this process, those of libraries among them."""
+    return [each.read_text().strip() for each in Path("/proc/self/task").glob("*/comm")]
+
+
 def main(folder: Path) -> None:
     team = Team(local_rank=int(os.environ["LOCAL_RANK"]), local_size=2)
+    save_states(team, folder)
+    team.close()
+    print("threads", *thread_names(), flush=True)
+
+
+def save_states(team: Team, folder: Path) -> None:
+    """Goes through all scenarios, and writes what this process's trainers end with."""
     if team.rank == 0:
         trainers = [scenario(team) for scenario in SCENARIOS.values()]
-        team.close()
     else:
         follower = KeepingFollower(team)
         follower.follow()
         trainers = follower.trainers
-        team.close()
     for name, trainer in zip(SCENARIOS, trainers, strict=True):
         tensors, _ = trainer.state_dict()
         np.savez(folder / f"{name}-{team.rank}.npz", num_steps=trainer.num_steps, **tensors)

@@ -180,6 +180,14 @@ def test_a_share_that_diverges_stops_all_and_changes_nothing(
             np.testing.assert_array_equal(array, after[name], err_msg=name)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have names in /proc, on Linux alone")
+def test_threads_of_gloo_end_with_the_team(team: tuple[Path, list[str]]) -> None:
+    # One that ends while the interpreter does aborts the process, after a run that went well.
+    ends = [line.split()[1:] for line in team[1] if line.startswith("threads ")]
+    assert len(ends) == 2
+    assert not any("gloo" in name for names in ends for name in names), ends
+
+
 # ----- whole runs
 
 
