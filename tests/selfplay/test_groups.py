@@ -268,11 +268,11 @@ def test_the_inline_pool_keeps_the_unfinished_games_of_all_groups() -> None:
     pool, other = (InlinePool(actor_setup(groups_per_actor=2), actor=n) for n in (4, 30))
     for each in (pool, other):
         each.publish(0, network_weights())
-    records = pool.collect(0.0)[0].records
+    records = pool.collect(1.0)[0].records
     snapshot = pool.snapshot()
     other.restore(snapshot)
     assert other.snapshot() == snapshot
-    records += [r for _ in range(10) for r in other.collect(0.0)[0].records]
+    records += [r for _ in range(10) for r in other.collect(1.0)[0].records]
     names = streams(records)
     assert len(set(names)) == len(names)
     assert {actor for _, actor, _ in names} == {4, 5}

@@ -294,6 +294,35 @@ def test_a_position_is_not_used_more_often_than_allowed_and_waiting_is_explained
     assert max(logged) <= 3.0
 
 
+def test_a_trainer_in_the_process_that_plays_learns_all_it_may_before_that_plays_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left_over: list[bool] = []
+
+    class WatchedPool(InlinePool):
+        def collect(self, timeout_s: float) -> list[PlayReport]:
+            reports = super().collect(timeout_s)
+            if reports and sessions:
+                left_over.append(sessions[0].learner.may_learn())
+            return reports
+
+    sessions: list[Session] = []
+    take_in = run_module.take_in
+
+    def watch(session: Session, *rest: object) -> None:
+        sessions[:] = [session]
+        take_in(session, *rest)
+
+    monkeypatch.setattr(
+        session_module, "make_pool", lambda setup, *, sitting: WatchedPool(setup, actor=sitting)
+    )
+    monkeypatch.setattr(run_module, "take_in", watch)
+    changes = {"train.batch_size": 4, "selfplay.games_per_call": 4}
+    train(tmp_path / "run", tiny_config(changes, games=36, loop="asynchronous"))
+    assert len(left_over) > 3
+    assert not any(left_over)
+
+
 @pytest.mark.parametrize("loop", ["synchronous", "asynchronous"])
 @pytest.mark.parametrize("is_interrupted", [False, True])
 def test_games_that_arrive_at_the_end_are_kept_and_no_actor_is_waited_for_after_ctrl_c(
@@ -309,7 +338,7 @@ def test_games_that_arrive_at_the_end_are_kept_and_no_actor_is_waited_for_after_
 
         def drain(self, timeout_s: float) -> list[PlayReport]:
             assert timeout_s == 0.0 or not is_interrupted
-            return super().collect(timeout_s) if self.left and self.left.pop() else []
+            return super().collect(1.0) if self.left and self.left.pop() else []
 
         def resident_bytes(self, *, give_up: Callable[[], bool]) -> list[int]:
             assert give_up() == is_interrupted, "the run would wait for actors that hang"

@@ -45,7 +45,7 @@ def assert_same_buffers(one: ReplayBuffer, other: ReplayBuffer) -> None:
 def play_and_learn(session: Session, *, num_games: int) -> None:
     session.begin_iteration()
     while session.totals.num_games < num_games:
-        session.take_in(session.pool.collect(0.0))
+        session.take_in(session.pool.collect(1.0))
         while session.learner.may_learn():
             session.learner.step(0.0)
 
