@@ -141,6 +141,20 @@ def test_equal_graphs_answer_alike(form):
     assert_equal(one, other)
 
 
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
+def test_sizes_that_come_often_get_models_of_their_own_with_equal_answers(monkeypatch, precision):
+    monkeypatch.setattr("alphago.network.openvino_backend._BATCHES_TO_PAY", 3)
+    monkeypatch.setattr("alphago.network.openvino_backend._MOST_SIZES", 2)
+    backend = make_backend(("openvino", precision), make_graph())
+    observations = random_observations(SPEC, 64, seed=3)
+    sizes = (64, 7, 1)
+    expected = {size: backend.evaluate(observations[:size]) for size in sizes}
+    for _ in range(5):
+        for size in sizes:
+            assert_equal(backend.evaluate(observations[:size]), expected[size])
+    assert set(backend._own) == {64, 7}
+
+
 def test_two_backends_side_by_side_do_not_mix(form):
     one, other = (make_backend(form, make_graph(seed=seed)) for seed in (1, 2))
     observations = random_observations(SPEC, 64, seed=3)
