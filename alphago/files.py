@@ -1,6 +1,7 @@
 """Files that are there whole or not at all, whenever the process is killed; the names in a run."""
 
 import errno
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ CONFIG_FILE = "config.yaml"  # in each checkpoint too
 BEST_FILE = "best"
 CHECKPOINTS_FOLDER = "checkpoints"
 MANIFEST_FILE = "manifest.json"  # in each checkpoint
+BROKEN_FOLDER = "broken"  # what was set aside, beside what is sound
 
 
 @contextmanager
@@ -46,6 +48,28 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def set_aside(path: Path) -> Path:
+    """Moves what is broken into the folder `broken` beside it, under a name that is free there.
+
+    Args:
+        path: a file or a folder.
+
+    Returns:
+        Where it is now.
+
+    Raises:
+        OSError: if it cannot be moved.
+    """
+    folder = path.with_name(BROKEN_FOLDER)
+    folder.mkdir(exist_ok=True)
+    names = itertools.chain([path.name], (f"{path.name}.{number}" for number in itertools.count(2)))
+    place = next(place for name in names if not os.path.lexists(place := folder / name))
+    path.rename(place)
+    sync_folder(folder)
+    sync_folder(path.parent)
+    return place
 
 
 def reason(error: OSError) -> str:

@@ -18,7 +18,7 @@ from alphago.games import Game, make_game
 from alphago.games.game import GameSpec
 from alphago.network.evaluator import choose_device
 from alphago.network.network import make_network
-from selfplay.records import RecordStore
+from selfplay.record_store import RecordStore
 from train.auxiliary_targets import empty_auxiliary
 from train.config import RunConfig
 from train.learner import Learner

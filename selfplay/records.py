@@ -6,9 +6,6 @@ the other; `move_offsets` says where each game begins among the moves, `target_o
 move begins among the policy targets.
 """
 
-import logging
-import math
-import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -20,14 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.errors import RecordError
-from alphago.files import TEMPORARY_SUFFIX, reason, replace_file
+from alphago.files import reason, replace_file
 from alphago.types import NUM_PLAYERS, BoolArray, FloatArray
 
 SCHEMA_VERSION = 1
 ROUNDING = 1e-5  # by which sums and means of float32 numbers may be off
 
-_log = logging.getLogger(__name__)
-_FILE_NAME = re.compile(r"(\d{9,})-(\d+)\.npz")
 
 Columns: TypeAlias = dict[str, npt.NDArray[Any]]  # the arrays of one file by name
 
@@ -152,12 +147,30 @@ def read_records(path: Path) -> list[GameRecord]:
         RecordError: if the file is missing, broken, of an unknown schema version, or holds an
             unsound record.
     """
-    records = list(_to_records(_read_columns(path)))
-    for record in records:
-        fault = _find_fault(record)
-        if fault is not None:
-            raise RecordError(f"{path}: {record}: {fault}")
+    records, faults = read_sound_records(path)
+    if faults:
+        raise RecordError(f"{path}: {faults[0]}")
     return records
+
+
+def read_sound_records(path: Path) -> tuple[list[GameRecord], list[str]]:
+    """Reads the games of a file; what is wrong with one does not keep the others from being read.
+
+    Returns:
+        The sound records, in the order they were written, and what is wrong with each other one.
+
+    Raises:
+        BrokenRecordFileError: if it is not a whole record file.
+        RecordError: if it is missing, or of an unknown schema version.
+    """
+    records, faults = [], []
+    for record in _to_records(_read_columns(path)):
+        fault = _find_fault(record)
+        if fault is None:
+            records.append(record)
+        else:
+            faults.append(f"{record}: {fault}")
+    return records, faults
 
 
 # What numpy and zipfile raise for a file that is cut short, overwritten or a pickle.
@@ -281,120 +294,3 @@ def _to_records(columns: Columns) -> Iterator[GameRecord]:
             returns=columns["returns"][index],
             truncated=bool(columns["truncated"][index]),
         )
-
-
-class RecordStore:
-    """The folder that keeps every game of a run; one process writes to it.
-
-    A file is named after the number of its first game and how many it holds, so the games of a run
-    are numbered without gaps and nothing has to be opened to count them.
-    """
-
-    def __init__(self, folder: Path, game_name: str) -> None:
-        """Opens the folder, made if need be, and removes what a killed writer left unfinished.
-
-        Raises:
-            RecordError: if it cannot be made, read or written to, such as a file in its place.
-        """
-        self.folder, self.game_name = folder, game_name
-        self.num_refused = 0  # unsound records met by `newest`
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for leftover in folder.glob(f"*{TEMPORARY_SUFFIX}"):
-                _log.info("removed %s, left by a writer that was stopped", leftover)
-                leftover.unlink()
-            names = [_FILE_NAME.match(path.name) for path in folder.iterdir()]
-        except OSError as error:
-            raise RecordError(f"{folder}: cannot be used: {reason(error)}") from error
-        # Files set aside count: a number is never given to a second game.
-        files = [(int(name[1]), int(name[2])) for name in names if name]
-        self._num_games = max((first + count for first, count in files), default=0)
-        self.num_found = sum(count for _, count in files)  # games that were there
-
-    @property
-    def num_games(self) -> int:
-        """Games stored so far, which is the number of the next one."""
-        return self._num_games
-
-    def append(self, records: Sequence[GameRecord]) -> None:
-        """Stores games under the next numbers; they are safe on the disk when this returns.
-
-        Raises:
-            RecordError: if a record is unsound or of another game.
-        """
-        self._check_game({record.game for record in records}, "a record")
-        write_records(self.folder / f"{self._num_games:09d}-{len(records)}.npz", records)
-        self._num_games += len(records)
-
-    def newest(
-        self, num_positions: int, *, end: int | None = None, holdout_fraction: float = 0.0
-    ) -> Iterator[GameRecord]:
-        """Goes through the newest games, oldest first.
-
-        Broken files are renamed to `*.broken` and unsound records left out, both with a warning.
-
-        Args:
-            num_positions: whole files are taken until they hold at least this many positions to
-                learn from, and held-out ones in proportion, or until there are no more.
-            end: only files of games with numbers below this; None for all.
-            holdout_fraction: as in `is_held_out`.
-
-        Raises:
-            RecordError: if a file is of another game or schema version.
-        """
-        needed = np.array([num_positions, math.ceil(num_positions * holdout_fraction)])
-        chosen: list[list[GameRecord]] = []
-        for path in reversed(self._files(0, end)):
-            if (needed <= 0).all():
-                break
-            chosen.append(self._read_sound(path))
-            for record in chosen[-1]:
-                num_targets = np.count_nonzero(record.is_target)
-                needed[int(is_held_out(record, holdout_fraction))] -= num_targets
-        while chosen:
-            yield from chosen.pop()
-
-    def since(self, first: int) -> Iterator[GameRecord]:
-        """Goes through the games of all files that begin at number `first` or later."""
-        for path in self._files(first, None):
-            yield from self._read_sound(path)
-
-    def _files(self, begin: int, end: int | None) -> list[Path]:
-        """Returns the files whose games are numbered from `begin` to before `end`, oldest first."""
-        numbered = []
-        for path in self.folder.iterdir():
-            name = _FILE_NAME.fullmatch(path.name)
-            if (
-                name
-                and int(name[1]) >= begin
-                and (end is None or int(name[1]) + int(name[2]) <= end)
-            ):
-                numbered.append((int(name[1]), path))
-        return [path for _, path in sorted(numbered)]
-
-    def _read_sound(self, path: Path) -> list[GameRecord]:
-        """Reads the sound records of a file; a broken file is set aside and gives none."""
-        try:
-            columns = _read_columns(path)
-        except BrokenRecordFileError as error:
-            aside = path.replace(path.with_name(path.name + ".broken"))
-            _log.warning("%s; set aside as %s, its games are not learnt from", error, aside.name)
-            return []
-        self._check_game({str(columns["game"])}, str(path))
-        records, faults = [], []
-        for record in _to_records(columns):
-            fault = _find_fault(record)
-            if fault is None:
-                records.append(record)
-            else:
-                faults.append(f"{record}: {fault}")
-        if faults:
-            self.num_refused += len(faults)
-            _log.warning("%s: refused %d games, first %s", path, len(faults), faults[0])
-        return records
-
-    def _check_game(self, names: set[str], what: str) -> None:
-        """Raises RecordError if games of another name are among those of this store."""
-        foreign = names - {self.game_name}
-        if foreign:
-            raise RecordError(f"{what} is of {', '.join(sorted(foreign))}, not of {self.game_name}")

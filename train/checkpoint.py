@@ -31,6 +31,7 @@ from alphago.files import (
     MANIFEST_FILE,
     reason,
     replace_file,
+    set_aside,
     sync_folder,
 )
 from alphago.network.network import NetworkConfig
@@ -58,7 +59,6 @@ _FILES = (  # beside them POSITIONS_FILE, which the first version did not write
 )
 _TEMPORARY = ".tmp-"  # beginning of the name of a folder that is being written or removed
 _REPLACED = ".replaced"  # end of the name of a checkpoint whose place another is about to take
-_BROKEN = ".broken"  # end of the name of a checkpoint that was set aside
 _NUM_NEWEST = 3  # checkpoints that always stay
 _NAME = re.compile(rf"(\d{{8,}})({re.escape(_REPLACED)})?")
 
@@ -215,16 +215,20 @@ def checkpoint_folders(run_folder: Path) -> dict[int, Path]:
 
 
 def set_aside_newer(folder: Path) -> None:
-    """Renames the checkpoints newer than one to `*.broken`.
+    """Moves the checkpoints newer than one into the folder `broken` beside it.
 
     A run that goes on from a checkpoint has found the newer ones broken. Left as they are, they
     would be the newest to keep, and the sound ones be removed.
+
+    Raises:
+        CheckpointError: if one cannot be moved.
     """
     folders = _checkpoints(folder.parent)
     for newer in folders[folders.index(folder) + 1 :]:
-        aside = newer.with_name(newer.name + _BROKEN)
-        shutil.rmtree(aside, ignore_errors=True)  # of an earlier time
-        newer.rename(aside)
+        try:
+            set_aside(newer)
+        except OSError as error:
+            raise CheckpointError(f"{newer}: cannot be set aside: {reason(error)}") from error
 
 
 def prune(run_folder: Path, *, keep: int) -> None:

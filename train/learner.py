@@ -8,7 +8,8 @@ import numpy as np
 from alphago.errors import TrainingError
 from alphago.games.game import Game
 from alphago.types import FloatArray, Weights
-from selfplay.records import GameRecord, RecordStore
+from selfplay.record_store import RecordStore
+from selfplay.records import GameRecord
 from train.replay_buffer import ReplayBuffer
 from train.step_metrics import StepMetrics, ValidationMetrics
 from train.targets import TrainingRows

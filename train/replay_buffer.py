@@ -18,7 +18,7 @@ from alphago.games.game import Game, GameSpec
 from alphago.types import UInt8Array
 from selfplay.records import GameRecord, is_held_out
 from train.auxiliary_targets import AUXILIARY_TARGETS, empty_auxiliary
-from train.targets import TrainingRows, rows_from_records
+from train.targets import TrainingRows, replay_faults, rows_from_records
 
 WINDOW_GROWTHS = ("fixed", "katago")
 # Replayed in lockstep when the buffer is rebuilt; bounds the memory it takes.
@@ -273,7 +273,7 @@ class ReplayBuffer:
             try:
                 self.append_games(game, games)
             except RecordError:
-                found = [_find_replay_fault(game, record) for record in games]
+                found = replay_faults(game, games)
                 faults += [fault for fault in found if fault is not None]
                 sound = [r for r, fault in zip(games, found, strict=True) if fault is None]
                 self.append_games(game, sound)
@@ -332,12 +332,3 @@ class ReplayBuffer:
         """Sets the counters, after the games the buffer held were added again."""
         self.positions_seen = state["positions_seen"]
         self.samples_drawn = state["samples_drawn"]
-
-
-def _find_replay_fault(game: Game, record: GameRecord) -> str | None:
-    """Returns why a record does not replay, None if it does."""
-    try:
-        rows_from_records(game, [record])
-    except RecordError as error:
-        return str(error)
-    return None

@@ -19,6 +19,8 @@ RECORDS_FOLDER = "records"
 LOCK_FILE = "lock"
 SITTINGS_FILE = "sittings"
 
+ACTORS_PER_SITTING = 100_000  # actors of different sittings never share a random stream
+
 # Whoever asks `is_in_use` holds the lock as well, for a moment: one who wants it tries again.
 _NUM_TRIES = 5
 _WAIT_S = 0.1
@@ -94,16 +96,11 @@ def write_state(run_dir: Path, state: Mapping[str, Any]) -> None:
     write_text(run_dir / STATE_FILE, json.dumps(state, indent=2) + "\n")
 
 
-def begin_sitting(run_dir: Path) -> int:
-    """Counts the processes that have worked on this run; on the disk when this returns.
-
-    Returns:
-        The number of this sitting, from 0. Actors of different sittings use different random
-        streams.
+def read_sittings(run_dir: Path) -> int:
+    """Returns how many processes have worked on a run.
 
     Raises:
-        CheckpointError: if the file of the count holds something else, or cannot be read or
-            written.
+        CheckpointError: if the file of the count holds something else, or cannot be read.
     """
     path = run_dir / SITTINGS_FILE
     try:
@@ -116,6 +113,19 @@ def begin_sitting(run_dir: Path) -> int:
         raise CheckpointError(
             f"{path}: got {text[:40]!r}, allowed: how often the run was worked on"
         )
-    number = int(text)
-    write_text(path, f"{number + 1}\n")
+    return int(text)
+
+
+def begin_sitting(run_dir: Path) -> int:
+    """Counts this process among those that have worked on a run; on the disk when this returns.
+
+    Returns:
+        The number of this sitting, from 0. Actors of different sittings use different random
+        streams.
+
+    Raises:
+        CheckpointError: as `read_sittings` does, or if the count cannot be written.
+    """
+    number = read_sittings(run_dir)
+    write_text(run_dir / SITTINGS_FILE, f"{number + 1}\n")
     return number

@@ -4,12 +4,14 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from alphago.errors import CheckpointError
-from train.checkpoint import rng_from_state, rng_state
+from alphago.network.network import NetworkConfig
+from train.checkpoint import Checkpoint, rng_from_state, rng_state
 
 # What reading data of the wrong kind raises.
 _WRONG_KIND = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
@@ -95,6 +97,31 @@ def from_json(data: Mapping[str, Any]) -> RunState:
             buffer=data["buffer"],
             selfplay=data["selfplay"],
         )
+
+
+def check_is_of_run(
+    checkpoint: Checkpoint, *, game: str, network: NetworkConfig, run: Path
+) -> None:
+    """Checks that a checkpoint belongs to a run.
+
+    Args:
+        checkpoint: the checkpoint.
+        game: the run's game, `NAME[:key=value,...]`.
+        network: the sizes of its network.
+        run: its folder, for the message.
+
+    Raises:
+        CheckpointError: if it is of another game or network.
+    """
+    for what, got, here in (
+        ("game", checkpoint.game, game),
+        ("network", checkpoint.network, network),
+    ):
+        if got != here:
+            raise CheckpointError(
+                f"{run}: the {what} of checkpoint {checkpoint.step:08d} is {got},"
+                f" that of the run {here}"
+            )
 
 
 def _read_counters(data: Mapping[str, Any]) -> Counters:

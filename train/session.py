@@ -22,7 +22,8 @@ from selfplay.cpus import usable_cpus
 from selfplay.groups import without_finished
 from selfplay.play import PlayReport
 from selfplay.pool import InlinePool, RayPool
-from selfplay.records import GameRecord, RecordStore
+from selfplay.record_store import RecordStore
+from selfplay.records import GameRecord
 from selfplay.resources import share_out
 from train.checkpoint import (
     Checkpoint,
@@ -39,18 +40,25 @@ from train.learner import Learner
 from train.play_totals import PlayTotals
 from train.replay_buffer import ReplayBuffer
 from train.run_folder import (
+    ACTORS_PER_SITTING,
     RECORDS_FOLDER,
     begin_sitting,
     locked,
     write_state,
     write_text,
 )
-from train.run_state import Counters, RunState, from_json, to_json, wrong_kind_errors
+from train.run_state import (
+    Counters,
+    RunState,
+    check_is_of_run,
+    from_json,
+    to_json,
+    wrong_kind_errors,
+)
 from train.stopping import Clock, StopRule
 
 logger = logging.getLogger(__name__)
 
-ACTORS_PER_SITTING = 100_000  # actors of different sittings never share a random stream
 # Spawn keys keep these streams apart from those of the games, which are named by plain entropy. A
 # large number in the entropy would not: numpy cuts it into words, and [1, 2**32] is [1, 0, 1].
 _SAMPLING_KEY = 1
@@ -108,7 +116,12 @@ class Session:
         Raises:
             CheckpointError: if it is of another game or network, or its state cannot be used.
         """
-        self._check_is_of_this_run(checkpoint)
+        check_is_of_run(
+            checkpoint,
+            game=game_text(self.game.spec),
+            network=self.config.network,
+            run=self.run_dir,
+        )
         state = from_json(checkpoint.state)
         place = f"{self.run_dir}: checkpoint {checkpoint.step:08d}"
         with wrong_kind_errors(f"{place}: state of the trainer"):
@@ -120,7 +133,8 @@ class Session:
             self.best_checkpoint = state.best_checkpoint
         else:  # removed when a later one became the best, which is broken; this one has a copy
             self.best_checkpoint = f"{checkpoint.step:08d}"
-        self._warn_of_missing_games(state.num_games)
+        self.store.skip_to(state.num_games)
+        self._warn_of_missing_games()
         later = list(self.store.since(state.num_games))
         self._refill_buffer(num_games=state.num_games, buffer_state=state.buffer, later=later)
         positions = checkpoint.positions
@@ -271,21 +285,9 @@ class Session:
         )
         return to_json(state)
 
-    def _check_is_of_this_run(self, checkpoint: Checkpoint) -> None:
-        """Raises CheckpointError if a checkpoint is of another game or network than the run."""
-        for what, got, here in (
-            ("game", checkpoint.game, game_text(self.game.spec)),
-            ("network", checkpoint.network, self.config.network),
-        ):
-            if got != here:
-                raise CheckpointError(
-                    f"{self.run_dir}: the {what} of checkpoint {checkpoint.step:08d} is {got},"
-                    f" that of the run {here}"
-                )
-
-    def _warn_of_missing_games(self, num_counted: int) -> None:
+    def _warn_of_missing_games(self) -> None:
         """Says how many of the games that were stored once are not there any more."""
-        num_stored = max(num_counted, self.store.num_games)
+        num_stored = self.store.num_games
         if self.store.num_found < num_stored:
             logger.warning(
                 "%s: %d of %d games are missing; the run goes on without them",

@@ -98,6 +98,15 @@ def rows_from_records(
     return rows._replace(auxiliary=targets)
 
 
+def replay_faults(game: Game, records: Sequence[GameRecord]) -> list[str | None]:
+    """Returns what is wrong with each record, None for one that replays to the result it tells."""
+    try:
+        rows_from_records(game, records)
+    except RecordError:
+        return [_replay_fault(game, record) for record in records]
+    return [None] * len(records)
+
+
 def searched_values(
     records: Sequence[GameRecord], to_play: Int8Array, *, horizon: float
 ) -> FloatArray:
@@ -126,6 +135,14 @@ def searched_values(
         values[:, ply] = mean
     values *= signs
     return values
+
+
+def _replay_fault(game: Game, record: GameRecord) -> str | None:
+    try:
+        rows_from_records(game, [record])
+    except RecordError as error:
+        return str(error)
+    return None
 
 
 def _in_lines(

@@ -1,4 +1,3 @@
-import logging
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,6 @@ from alphago.errors import RecordError
 from alphago.games import make_game
 from selfplay.records import (
     GameRecord,
-    RecordStore,
     is_held_out,
     read_records,
     write_records,
@@ -188,110 +186,3 @@ def test_every_k_th_game_is_held_out() -> None:
     records = [make_record(TTT, X_WINS, number=number) for number in range(12)]
     assert [is_held_out(record, 0.25) for record in records] == [False, False, False, True] * 3
     assert not any(is_held_out(record, 0.0) for record in records)
-
-
-def filled_store(folder: Path) -> tuple[RecordStore, list[GameRecord]]:
-    """A store of 12 games in files of 2, 4 and 6, and its games."""
-    store = RecordStore(folder, "tic_tac_toe")
-    records = random_records(TTT, num_games=12, seed=5)
-    for begin, end in ((0, 2), (2, 6), (6, 12)):
-        store.append(records[begin:end])
-    return store, records
-
-
-def numbers(records: object) -> list[int]:
-    return [int(record.seed[2]) for record in records]
-
-
-def test_the_store_numbers_games_without_gaps(tmp_path: Path) -> None:
-    store, _ = filled_store(tmp_path / "records")
-    names = sorted(path.name for path in store.folder.iterdir())
-    assert names == ["000000000-2.npz", "000000002-4.npz", "000000006-6.npz"]
-    assert store.num_games == 12
-    assert RecordStore(tmp_path / "records", "tic_tac_toe").num_games == 12
-
-
-def test_games_found_are_fewer_than_numbers_given_where_files_are_gone(tmp_path: Path) -> None:
-    filled_store(tmp_path)
-    (tmp_path / "000000002-4.npz").unlink()
-    (tmp_path / "000000000-2.npz").rename(tmp_path / "000000000-2.npz.broken")
-    store = RecordStore(tmp_path, "tic_tac_toe")
-    assert (store.num_games, store.num_found) == (12, 8)
-
-
-def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "records").touch()
-    with pytest.raises(RecordError, match="records: cannot be used: File exists"):
-        RecordStore(tmp_path / "records", "tic_tac_toe")
-
-
-def test_newest_goes_from_old_to_new_and_covers_what_was_asked_for(tmp_path: Path) -> None:
-    store, records = filled_store(tmp_path)
-    last_file = sum(int(record.is_target.sum()) for record in records[6:])
-    assert numbers(store.newest(0)) == []
-    assert numbers(store.newest(1)) == list(range(6, 12))
-    assert numbers(store.newest(last_file)) == list(range(6, 12))
-    assert numbers(store.newest(last_file + 1)) == list(range(2, 12))
-    assert numbers(store.newest(10**9)) == list(range(12))
-    assert numbers(store.newest(1, end=6)) == list(range(2, 6))
-    assert numbers(store.since(2)) == list(range(2, 12))
-    assert numbers(store.since(12)) == []
-
-
-def test_held_out_games_do_not_count_as_positions_to_learn_from(tmp_path: Path) -> None:
-    store, records = filled_store(tmp_path)
-    learnt = [record for record in records[6:] if not is_held_out(record, 0.5)]
-    positions = sum(int(record.is_target.sum()) for record in learnt)
-    assert numbers(store.newest(positions, holdout_fraction=0.5))[0] == 6
-    assert numbers(store.newest(positions + 1, holdout_fraction=0.5))[0] == 2
-
-
-def test_leftovers_of_a_killed_writer_are_removed(tmp_path: Path) -> None:
-    store, _ = filled_store(tmp_path)
-    leftover = tmp_path / "000000012-3.npz.tmp"
-    leftover.write_bytes(b"half")
-    assert numbers(store.newest(10**9)) == list(range(12))
-    assert RecordStore(tmp_path, "tic_tac_toe").num_games == 12
-    assert not leftover.exists()
-
-
-def test_a_broken_file_is_set_aside_with_a_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    store, _ = filled_store(tmp_path)
-    broken = tmp_path / "000000006-6.npz"
-    broken.write_bytes(broken.read_bytes()[:200])
-    with caplog.at_level(logging.WARNING):
-        assert numbers(store.newest(1)) == list(range(2, 6))
-    assert "000000006-6.npz" in caplog.text
-    assert "set aside" in caplog.text
-    assert (tmp_path / "000000006-6.npz.broken").exists()
-    assert not broken.exists()
-    # Its numbers are not given away again.
-    assert RecordStore(tmp_path, "tic_tac_toe").num_games == 12
-
-
-def test_a_record_with_nan_is_refused_and_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    store, _ = filled_store(tmp_path)
-    path = tmp_path / "000000002-4.npz"
-    with np.load(path) as archive:
-        columns = dict(archive)
-    columns["target_shares"][0] = np.nan  # in game 2
-    np.savez(path, **columns)
-    with caplog.at_level(logging.WARNING):
-        assert numbers(store.newest(10**9)) == [0, 1, *range(3, 12)]
-    assert store.num_refused == 1
-    assert "refused 1 games" in caplog.text
-    with pytest.raises(RecordError, match="game 2 of actor 2"):
-        read_records(path)
-
-
-def test_records_of_another_game_are_refused(tmp_path: Path) -> None:
-    store, _ = filled_store(tmp_path)
-    with pytest.raises(RecordError, match="connect_four, not of tic_tac_toe"):
-        store.append([make_record(make_game("connect_four"), [3])])
-    with pytest.raises(RecordError, match="tic_tac_toe, not of connect_four"):
-        list(RecordStore(tmp_path, "connect_four").newest(1))
-    assert store.num_games == 12

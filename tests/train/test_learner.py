@@ -8,7 +8,7 @@ import pytest
 
 from alphago.errors import RecordError, TrainingError
 from selfplay.play import PlayReport, PlayStats
-from selfplay.records import RecordStore
+from selfplay.record_store import RecordStore
 from tests.reference.game_records import random_records
 from tests.train.tiny import tiny_config
 from tests.train.training_setups import TTT, make_trainer

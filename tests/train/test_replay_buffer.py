@@ -7,7 +7,8 @@ import pytest
 from alphago.errors import ConfigError, RecordError
 from alphago.games import make_game
 from alphago.games.game import Game
-from selfplay.records import RecordStore, is_held_out
+from selfplay.record_store import RecordStore
+from selfplay.records import is_held_out
 from tests.games.playthrough import GOLDEN_NAMES
 from tests.reference.game_records import make_record, random_records
 from train.replay_buffer import ReplayBuffer, ReplayConfig, window_size

@@ -12,7 +12,8 @@ import train.run as run_module
 from alphago.errors import CheckpointError
 from selfplay.play import PlayReport
 from selfplay.pool import InlinePool
-from selfplay.records import GameRecord, RecordStore
+from selfplay.record_store import RecordStore
+from selfplay.records import GameRecord
 from tests.train.tiny import (
     FakeProgress,
     log_lines,

@@ -70,7 +70,8 @@ def test_a_broken_checkpoint_does_not_push_a_sound_one_out(stopped: Path) -> Non
     found = newest_checkpoint(stopped)
     assert found is not None
     assert found[1].step == result.step > 0
-    assert checkpoints(stopped) == ["00000000", f"{result.step:08d}", "00009999.broken"]
+    assert checkpoints(stopped) == ["00000000", f"{result.step:08d}", "broken"]
+    assert (far.parent / "broken" / far.name).is_dir()
 
 
 def test_the_best_network_is_found_after_a_promotion_was_lost(tmp_path: Path) -> None:
@@ -142,6 +143,17 @@ def test_games_that_are_gone_are_counted_in_one_warning(
     assert len(missing) == 1
     assert f"{num_lost} of {num_games} games are missing" in missing[0]
     assert str(stopped / "records") in missing[0]
+
+
+def test_lost_games_keep_their_numbers_and_counters_do_not_fall(stopped: Path) -> None:
+    num_games = len(stored_records(stopped))
+    for path in sorted((stopped / "records").glob("*.npz"))[-2:]:
+        path.unlink()
+    result = train(stopped, tiny_config(games=num_games + 6), resume=True)
+    assert result.num_games >= num_games + 6
+    counts = [line["games"] for line in log_lines(stopped, "sitting")]
+    counts += [line["selfplay/games"] for line in log_lines(stopped, "iteration")][-1:]
+    assert counts == [0, num_games, result.num_games]
 
 
 @pytest.mark.parametrize("is_later", [False, True], ids=["in the window", "after the checkpoint"])

@@ -20,8 +20,8 @@ from train import session as session_module
 from train.checkpoint import load_checkpoint, newest_checkpoint, save_checkpoint
 from train.config import RunConfig
 from train.replay_buffer import ReplayBuffer
-from train.run_folder import locked
-from train.session import ACTORS_PER_SITTING, Session, make_pool, open_session
+from train.run_folder import ACTORS_PER_SITTING, locked
+from train.session import Session, make_pool, open_session
 from train.trainer_config import TrainerConfig
 
 
@@ -180,7 +180,7 @@ def test_a_checkpoint_whose_state_is_odd_is_passed_over(
     result = train(tmp_path, tiny_config(games=18), resume=True)
     assert result.num_games >= 18
     assert f"checkpoint {found[0].name} is broken" in caplog.text
-    assert (tmp_path / "checkpoints" / f"{found[0].name}.broken").is_dir()
+    assert (tmp_path / "checkpoints" / "broken" / found[0].name).is_dir()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from selfplay.records import GameRecord
 from tests.games.playthrough import GOLDEN_NAMES
 from tests.reference.forced_pass_game import ForcedPassGame
 from tests.reference.game_records import make_record, random_records
-from train.targets import TrainingRows, rows_from_records
+from train.targets import TrainingRows, replay_faults, rows_from_records
 
 TTT = make_game("tic_tac_toe")
 X_WINS = [0, 3, 1, 4, 2]
@@ -179,6 +179,17 @@ def test_a_record_that_cannot_be_true_is_refused_by_name(record: GameRecord, mes
     good = random_records(TTT, num_games=3, seed=1, first=5)
     with pytest.raises(RecordError, match=f"game 0 of actor 2.*{message}"):
         rows_from_records(TTT, [*good, record])
+
+
+def test_faults_of_replay_are_told_for_each_record() -> None:
+    sound, cut_short = make_record(TTT, X_WINS), make_record(TTT, X_WINS, number=7)
+    cut_short = replace(cut_short, returns=-cut_short.returns)
+    assert replay_faults(TTT, [sound, sound]) == [None, None]
+    first, fault, last = replay_faults(TTT, [sound, cut_short, sound])
+    assert (first, last) == (None, None)
+    assert fault is not None
+    assert "game 7" in fault
+    assert "replays to the result [1.0, -1.0], the record says [-1.0, 1.0]" in fault
 
 
 def test_a_record_that_goes_on_after_the_end_is_refused() -> None:

@@ -16,7 +16,8 @@ from eval.gating import GateConfig
 from eval.yardstick import YardstickConfig
 from selfplay.actors import ActorSetup
 from selfplay.config import SelfPlayConfig
-from selfplay.records import GameRecord, RecordStore, read_records
+from selfplay.record_store import RecordStore
+from selfplay.records import GameRecord, read_records
 from tests.train.training_setups import trainer_config
 from train.checkpoint import newest_checkpoint
 from train.config import GameConfig, RunConfig, SuiteConfig
