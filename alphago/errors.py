@@ -1,8 +1,8 @@
 """One small exception class per cause; messages say what is wrong, where, got and allowed.
 
 Everything a user can cause is an `AlphagoError` (a `ValueError`): the command line prints its
-message on one line and exits with code 2, or 1 for a `TrainingError` or a `MismatchError`, which
-right input can meet too. Broken invariants of our own are `assert`s.
+message on one line and exits with code 2, or 1 for a `TrainingError`, a `MismatchError` or a
+`FaultsFoundError`, which right input can meet too. Broken invariants of our own are `assert`s.
 """
 
 import math
@@ -91,6 +91,10 @@ class ExportError(AlphagoError):
 
 class MismatchError(AlphagoError):
     """An exported file does not answer as the network does."""
+
+
+class FaultsFoundError(AlphagoError):
+    """What was to be looked at was found not to be as it should."""
 
 
 class TrainingError(AlphagoError):

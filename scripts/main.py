@@ -6,16 +6,16 @@ import os
 import sys
 from collections.abc import Sequence
 
-from alphago.errors import AlphagoError, MismatchError, TrainingError
+from alphago.errors import AlphagoError, FaultsFoundError, MismatchError, TrainingError
 from scripts.arguments import CommandLineError, hint, one_line
 from scripts.team import TEAM_COMMANDS, is_in_team, run_in_team
 
 EXIT_OK = 0
-EXIT_FAILED = 1  # the input was right, but a run could not go on
+EXIT_FAILED = 1  # the input was right, but a run could not go on, or something is not sound
 EXIT_WRONG_INPUT = 2
 EXIT_INTERRUPTED = 130  # what a shell reports of a program ended by Ctrl-C
 
-_FAILURES = (TrainingError, MismatchError)
+_FAILURES = (TrainingError, MismatchError, FaultsFoundError)
 
 DISTRIBUTION = "alphago-selfplay"  # as in pyproject.toml
 
@@ -31,6 +31,8 @@ COMMANDS = {
     "export": "write a network as a file for other programs",
     "suite": "measure a player on a file of solved positions",
     "report": "write a run as one HTML page",
+    "check": "verify the folder of a run, and set aside what is broken",
+    "doctor": "show what this machine has, and what is wrong with it",
     "bench": "measure the speed of network, search and self-play",
     "games": "list the games",
 }
@@ -56,8 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the words after `alphago`; those of the process if None.
 
     Returns:
-        The exit code: 0, 1 if learning could not go on or an exported file was wrong, 2 for wrong
-        input (in both cases with one line on standard error), 130 after a Ctrl-C that saved no run.
+        The exit code: 0, 1 if learning could not go on, an exported file was wrong, or a check has
+        found something wrong, 2 for wrong input (in both cases with one line on standard error),
+        130 after a Ctrl-C that saved no run.
     """
     # Threads that wait for work of torch's would otherwise spin and take the cores of the actors.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

@@ -51,7 +51,7 @@ def ray_session(*, num_actors: int, num_gpus: int = 0) -> Iterator[None]:
     # As the environment says, had ray been imported before.
     ray_constants.ENABLE_RAY_CLUSTER = False
     logging.getLogger(AUTHENTICATION_LOGGER).setLevel(logging.ERROR)
-    folder = _short_folder()
+    folder = short_folder()
     remove_leftovers(folder.parent)
     with (folder / LOCK_FILE).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # dropped with the process, however it ends
@@ -102,8 +102,12 @@ def _remove(folder: Path) -> None:
             (folder / LOCK_FILE).touch()
 
 
-def _short_folder() -> Path:
-    """Makes a folder whose path is short whatever the run's folder and TMPDIR are."""
+def short_folder() -> Path:
+    """Makes a folder whose path is short whatever the run's folder and TMPDIR are.
+
+    Raises:
+        CommandLineError: if no folder is short enough for Ray's sockets.
+    """
     tried = []
     for parent in ("/tmp", tempfile.gettempdir()):
         try:

@@ -1,4 +1,4 @@
-"""Plain text tables."""
+"""Plain text tables, and numbers in them."""
 
 from collections.abc import Sequence
 
@@ -11,3 +11,8 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[-1]]).rstrip())
     return "\n".join(lines)
+
+
+def gigabytes(num_bytes: int) -> str:
+    """Returns a number of bytes in words."""
+    return f"{num_bytes / 2**30:.1f} GiB"

@@ -6,10 +6,32 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 _OWN_GROUPS = Path("/proc/self/cgroup")  # lines of hierarchy:controllers:path
 _MOUNT = Path("/sys/fs/cgroup")
 _TOPOLOGY = Path("/sys/devices/system/cpu")
+
+
+class CpuLimits(NamedTuple):
+    """What keeps this process from using all CPUs of the host.
+
+    Attributes:
+        host: CPUs of the host.
+        allowed: those allowed by affinity (`taskset`).
+        quota: CPUs of the container's quota, None without one.
+    """
+
+    host: int
+    allowed: int
+    quota: float | None
+
+
+def cpu_limits() -> CpuLimits:
+    """Returns how many CPUs there are, and how many of them affinity and quota allow."""
+    folders = control_groups("cpu")
+    quotas = [quota for folder in folders if (quota := _quota_of(folder)) is not None]
+    return CpuLimits(os.cpu_count() or 1, len(_allowed_cpus()), min(quotas, default=None))
 
 
 def usable_cpus() -> int:
@@ -17,9 +39,9 @@ def usable_cpus() -> int:
 
     A quota of two and a half CPUs counts as two: a third thread would be halted half of the time.
     """
-    allowed = len(_allowed_cpus())
-    quotas = [quota for folder in _control_groups() if (quota := _quota_of(folder)) is not None]
-    return max(1, min(allowed, math.floor(min(quotas, default=allowed))))
+    limits = cpu_limits()
+    quota = limits.allowed if limits.quota is None else limits.quota
+    return max(1, min(limits.allowed, math.floor(quota)))
 
 
 def numbered_cpu(number: int) -> int | None:
@@ -81,11 +103,14 @@ def _core_of(cpu: int) -> int:
     return cpu if found is None else int(found[0])
 
 
-def _control_groups() -> Iterator[Path]:
+def control_groups(controller: str) -> Iterator[Path]:
     """Yields the folders of the control groups that this process is in, and of those around them.
 
     Within a container the path may be that of the host, which is not visible; then the mounted
     folder itself is the container's group.
+
+    Args:
+        controller: what they control, such as `cpu` or `memory`.
     """
     try:
         lines = _OWN_GROUPS.read_text(encoding="utf-8").splitlines()
@@ -95,8 +120,8 @@ def _control_groups() -> Iterator[Path]:
         _, controllers, path = line.split(":", 2)
         if controllers == "":  # version 2; beside version 1 it is mounted apart
             mounts = [_MOUNT, _MOUNT / "unified"]
-        elif "cpu" in controllers.split(","):
-            mounts = [_MOUNT / "cpu", _MOUNT / controllers]
+        elif controller in controllers.split(","):
+            mounts = [_MOUNT / controller, _MOUNT / controllers]
         else:
             continue
         inner = [] if ".." in path else [part for part in path.split("/") if part]

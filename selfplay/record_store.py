@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,90 @@ from selfplay.records import (
 
 _log = logging.getLogger(__name__)
 _FILE_NAME = re.compile(r"(\d{9,})-(\d+)\.npz")
+
+
+class RecordFile(NamedTuple):
+    """A file of games: the number of its first one, and how many."""
+
+    path: Path
+    first: int
+    num_games: int
+
+
+def record_files(folder: Path) -> list[RecordFile]:
+    """Returns the files of games in a folder, oldest first, without touching any.
+
+    Raises:
+        RecordError: if the folder cannot be read.
+    """
+    return sorted(_named(folder, whole_name=True), key=lambda file: (file.first, file.path))
+
+
+def numbers_given(folder: Path) -> list[tuple[int, int]]:
+    """Returns the numbers that games of a folder have, those of files set aside included.
+
+    Returns:
+        Ranges (first, end) of numbers, ascending, with gaps between them.
+
+    Raises:
+        RecordError: if the folder cannot be read.
+    """
+    # Earlier versions set a file aside by an ending of its name.
+    files = _named(folder, whole_name=False) + _named(folder / BROKEN_FOLDER, whole_name=False)
+    ranges: list[tuple[int, int]] = []
+    for first, end in sorted((file.first, file.first + file.num_games) for file in files):
+        if ranges and ranges[-1][1] >= first:
+            begin, before = ranges.pop()
+            ranges.append((begin, max(before, end)))
+        else:
+            ranges.append((first, end))
+    return ranges
+
+
+def keep_only(file: RecordFile, records: Sequence[GameRecord]) -> Path:
+    """Sets a file aside and, in its place, keeps some of its games.
+
+    The new file is there before the old one goes: whenever this is stopped, no game is lost.
+
+    Args:
+        file: the file.
+        records: its sound games. Where there are none, or their name is taken by another file,
+            all of its games are set aside.
+
+    Returns:
+        Where the file is now.
+
+    Raises:
+        RecordError: if something cannot be written.
+    """
+    path = file.path.with_name(_file_name(file.first, len(records)))
+    if records and not path.exists():
+        write_records(path, records)
+    return _set_aside(file.path)
+
+
+def _file_name(first: int, num_games: int) -> str:
+    return f"{first:09d}-{num_games}.npz"
+
+
+def _named(folder: Path, *, whole_name: bool) -> list[RecordFile]:
+    """Returns the files whose name says which games they hold; with other endings too, if asked."""
+    try:
+        paths = list(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RecordError(f"{folder}: cannot be read: {reason(error)}") from error
+    match = _FILE_NAME.fullmatch if whole_name else _FILE_NAME.match
+    named = [(path, name) for path in paths if (name := match(path.name))]
+    return [RecordFile(path, int(name[1]), int(name[2])) for path, name in named]
+
+
+def _set_aside(path: Path) -> Path:
+    try:
+        return set_aside(path)
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be set aside: {reason(error)}") from error
 
 
 class RecordStore:
@@ -42,16 +127,11 @@ class RecordStore:
             for leftover in folder.glob(f"*{TEMPORARY_SUFFIX}"):
                 _log.info("removed %s, left by a writer that was stopped", leftover)
                 leftover.unlink()
-            # Files set aside count: a number is never given to a second game.
-            paths = [*folder.iterdir(), *folder.glob(f"{BROKEN_FOLDER}/*")]
         except OSError as error:
             raise RecordError(f"{folder}: cannot be used: {reason(error)}") from error
-        names = [name for path in paths if (name := _FILE_NAME.match(path.name))]
-        self.num_found = self._num_games = 0
-        for first, count in sorted((int(name[1]), int(name[2])) for name in names):
-            end = max(first + count, self._num_games)
-            self.num_found += end - max(first, self._num_games)  # games that were there
-            self._num_games = end
+        given = numbers_given(folder)  # a number is never given to a second game
+        self._num_games = given[-1][1] if given else 0
+        self.num_found = sum(end - first for first, end in given)  # games that were there
 
     @property
     def num_games(self) -> int:
@@ -69,7 +149,7 @@ class RecordStore:
             RecordError: if a record is unsound or of another game.
         """
         self._check_game({record.game for record in records}, "a record")
-        write_records(self.folder / f"{self._num_games:09d}-{len(records)}.npz", records)
+        write_records(self.folder / _file_name(self._num_games, len(records)), records)
         self._num_games += len(records)
 
     def newest(
@@ -107,23 +187,18 @@ class RecordStore:
 
     def _files(self, begin: int, end: int | None) -> list[Path]:
         """Returns the files whose games are numbered from `begin` to before `end`, oldest first."""
-        numbered = []
-        for path in self.folder.iterdir():
-            name = _FILE_NAME.fullmatch(path.name)
-            if (
-                name
-                and int(name[1]) >= begin
-                and (end is None or int(name[1]) + int(name[2]) <= end)
-            ):
-                numbered.append((int(name[1]), path))
-        return [path for _, path in sorted(numbered)]
+        return [
+            file.path
+            for file in record_files(self.folder)
+            if file.first >= begin and (end is None or file.first + file.num_games <= end)
+        ]
 
     def _read_sound(self, path: Path) -> list[GameRecord]:
         """Reads the sound records of a file; a broken file is set aside and gives none."""
         try:
             records, faults = read_sound_records(path)
         except BrokenRecordFileError as error:
-            aside = self._set_aside(path)
+            aside = _set_aside(path)
             _log.warning("%s; set aside as %s, its games are not learnt from", error, aside)
             return []
         self._check_game({record.game for record in records}, str(path))
@@ -131,12 +206,6 @@ class RecordStore:
             self.num_refused += len(faults)
             _log.warning("%s: refused %d games, first %s", path, len(faults), faults[0])
         return records
-
-    def _set_aside(self, path: Path) -> Path:
-        try:
-            return set_aside(path)
-        except OSError as error:
-            raise RecordError(f"{path}: cannot be set aside: {reason(error)}") from error
 
     def _check_game(self, names: set[str], what: str) -> None:
         """Raises RecordError if games of another name are among those of this store."""

@@ -192,6 +192,12 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(
         "scripts.report.write_report", lambda run, path, **options: done.append("report")
     )
+    monkeypatch.setattr("scripts.check.check_is_run", lambda folder: None)
+    for command in ("check", "doctor"):
+        monkeypatch.setattr(
+            f"scripts.{command}.report",
+            lambda *what, command=command, **how: done.append(command),
+        )
     for work in ("rate_run", "measure_anchors"):
         monkeypatch.setattr(f"scripts.rate.{work}", lambda *what, **how: done.append("rate"))
     monkeypatch.setattr(
@@ -231,7 +237,8 @@ def test_command_line_is_understood(
         assert main(words) == 0, capsys.readouterr().err
     except Stopped:
         assert idle == ["players"]
-    if words[0] in ("ablate", "train", "resume", "bench", "report") and "--cfg" not in words:
+    commands = ("ablate", "bench", "check", "doctor", "report", "resume", "train")
+    if words[0] in commands and "--cfg" not in words:
         assert set(idle) == {words[0]}
 
 

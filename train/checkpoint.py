@@ -194,7 +194,7 @@ def newest_checkpoint(
     Raises:
         CheckpointError: if there are checkpoints, and all are broken.
     """
-    folders = _checkpoints(run_folder / CHECKPOINTS_FOLDER)
+    folders = find_checkpoints(run_folder / CHECKPOINTS_FOLDER)
     for folder in reversed(folders):
         try:
             checkpoint = load_checkpoint(folder)
@@ -210,8 +210,8 @@ def newest_checkpoint(
 
 def checkpoint_folders(run_folder: Path) -> dict[int, Path]:
     """Returns the folders of a run's checkpoints by optimiser step, oldest first."""
-    folders = _checkpoints(run_folder / CHECKPOINTS_FOLDER)
-    return {_step(folder): folder for folder in folders if not folder.name.endswith(_REPLACED)}
+    folders = find_checkpoints(run_folder / CHECKPOINTS_FOLDER)
+    return {step_of(folder): folder for folder in folders if not folder.name.endswith(_REPLACED)}
 
 
 def set_aside_newer(folder: Path) -> None:
@@ -223,7 +223,7 @@ def set_aside_newer(folder: Path) -> None:
     Raises:
         CheckpointError: if one cannot be moved.
     """
-    folders = _checkpoints(folder.parent)
+    folders = find_checkpoints(folder.parent)
     for newer in folders[folders.index(folder) + 1 :]:
         try:
             set_aside(newer)
@@ -238,7 +238,7 @@ def prune(run_folder: Path, *, keep: int) -> None:
         run_folder: folder of the run.
         keep: how many stay, see `folders_to_keep`.
     """
-    folders = _checkpoints(run_folder / CHECKPOINTS_FOLDER)
+    folders = find_checkpoints(run_folder / CHECKPOINTS_FOLDER)
     kept = folders_to_keep(folders, best=read_best(run_folder), num_kept=keep)
     for folder in folders:
         if folder not in kept:
@@ -276,7 +276,7 @@ def folders_to_keep(folders: Sequence[Path], *, best: str | None, num_kept: int)
 
 def _steps_between_neighbours(folders: Sequence[Path], place: int) -> float:
     """Returns how far apart the checkpoints before and after one are; the first has none before."""
-    return _step(folders[place + 1]) - _step(folders[place - 1]) if place else math.inf
+    return step_of(folders[place + 1]) - step_of(folders[place - 1]) if place else math.inf
 
 
 def write_best(run_folder: Path, name: str) -> None:
@@ -351,19 +351,26 @@ def _clean(folder: Path) -> None:
             replaced.rename(final)
 
 
-def _step(folder: Path) -> int:
+def step_of(folder: Path) -> int:
     """Returns the optimiser steps of a checkpoint by its name."""
     match = _NAME.fullmatch(folder.name)
     assert match is not None, "not the name of a checkpoint"
     return int(match[1])
 
 
-def _checkpoints(folder: Path) -> list[Path]:
-    """Returns a run's checkpoints, oldest first, also one whose replacement was stopped midway."""
-    if not folder.is_dir():
+def find_checkpoints(folder: Path) -> list[Path]:
+    """Returns a run's checkpoints, oldest first, also one whose replacement was stopped midway.
+
+    Raises:
+        CheckpointError: if the folder cannot be read.
+    """
+    try:
+        found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)]
+    except FileNotFoundError:
         return []
-    found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)]
-    return sorted(found, key=lambda path: (_step(path), not path.name.endswith(_REPLACED)))
+    except OSError as error:
+        raise CheckpointError(f"{folder}: cannot be read: {reason(error)}") from error
+    return sorted(found, key=lambda path: (step_of(path), not path.name.endswith(_REPLACED)))
 
 
 def _read_text(path: Path) -> str:

@@ -9,6 +9,7 @@ import torch
 from alphago.games import make_game
 from alphago.network.network import NetworkConfig
 from train.auxiliary_targets import empty_auxiliary
+from train.config import RunConfig
 from train.distributed import Kind, Message, Share, Team
 from train.targets import TrainingRows
 from train.trainer import DivergedError, Trainer, num_threads_for
@@ -34,6 +35,23 @@ class TrainerSetup:
     device: str
     is_beside_actors: bool
     seed: int
+
+
+def trainer_setup(config: RunConfig, *, device: str) -> TrainerSetup:
+    """Returns the part of a run's configuration that its trainer needs.
+
+    Args:
+        config: the run.
+        device: `cuda` or `cpu`.
+    """
+    return TrainerSetup(
+        game=config.game.text,
+        network=config.network,
+        train=config.train,
+        device=device,
+        is_beside_actors=(config.loop, config.selfplay.mode) == ("asynchronous", "ray"),
+        seed=config.seed,
+    )
 
 
 def make_trainer(setup: TrainerSetup, team: Team | None) -> Trainer:
@@ -111,12 +129,20 @@ class Follower:
             return
 
 
-def _make_own_trainer(setup: TrainerSetup, team: Team | None) -> Trainer:
-    device, train = torch.device(setup.device), setup.train
-    if device.type == "cpu" and setup.is_beside_actors and train.num_threads is None:
+def num_threads_of(setup: TrainerSetup, team: Team | None) -> int:
+    """Returns how many CPU threads the trainer of a run uses."""
+    if setup.train.num_threads is not None:
+        return setup.train.num_threads
+    if setup.device == "cpu" and setup.is_beside_actors:
         # On two CPUs that actors keep busy two threads, which wait for each other in every layer,
         # need 1.7 times the processor time of one.
-        train = replace(train, num_threads=max(1, num_threads_for(team) // 2))
+        return max(1, num_threads_for(team) // 2)
+    return num_threads_for(team)
+
+
+def _make_own_trainer(setup: TrainerSetup, team: Team | None) -> Trainer:
+    device = torch.device(setup.device)
+    train = replace(setup.train, num_threads=num_threads_of(setup, team))
     if team is not None and device.type == "cuda":
         device = torch.device(device.type, team.local_rank)
     return Trainer(

@@ -113,6 +113,12 @@ class _Ring:
             for name, row in _pack(empty_auxiliary(spec, auxiliary, num_rows=1)).items()
         }
 
+    @property
+    def num_bytes(self) -> int:
+        """Memory that it takes, in bytes."""
+        arrays: list[npt.NDArray[Any]] = [self._bits, self._policies, self._values, self._weights]
+        return sum(array.nbytes for array in [*arrays, *self._auxiliary.values()])
+
     def append(self, rows: TrainingRows) -> None:
         """Adds rows, forgetting the oldest where there is no room."""
         num_rows = min(len(rows.value_targets), self.capacity)
@@ -174,6 +180,12 @@ def _unpack(
             bits = np.unpackbits(array, axis=1, count=2 * num_cells).view(np.int8)
             targets[name] = bits[:, :num_cells] - bits[:, num_cells:]
     return targets
+
+
+def bytes_of_window(spec: GameSpec, config: ReplayConfig, *, auxiliary: Sequence[str]) -> int:
+    """Returns how many bytes of memory a buffer takes, held-out positions included."""
+    num_rows = config.window_size + math.ceil(config.window_size * config.holdout_fraction)
+    return num_rows * _Ring(spec, 1, auxiliary).num_bytes
 
 
 class ReplayBuffer:

@@ -35,7 +35,7 @@ from train.checkpoint import (
 )
 from train.config import RunConfig, actor_setup, config_text
 from train.distributed import Team
-from train.followers import TrainerSetup, make_trainer
+from train.followers import make_trainer, trainer_setup
 from train.learner import Learner
 from train.play_totals import PlayTotals
 from train.replay_buffer import ReplayBuffer
@@ -80,14 +80,7 @@ class Session:
         self.setup = actor_setup(config)
         self.store = RecordStore(run_dir / RECORDS_FOLDER, self.game.spec.name)
         self.trainer = make_trainer(
-            TrainerSetup(
-                game=config.game.text,
-                network=config.network,
-                train=config.train,
-                device=choose_device(config.evaluator.device).type,
-                is_beside_actors=(config.loop, config.selfplay.mode) == ("asynchronous", "ray"),
-                seed=config.seed,
-            ),
+            trainer_setup(config, device=choose_device(config.evaluator.device).type),
             team,
         )
         self.learner = Learner(

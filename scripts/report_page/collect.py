@@ -12,10 +12,12 @@ from alphago.types import Evaluator
 from scripts.report_page import facts
 from scripts.report_page.calibration import CALIBRATION_GAMES, calibration_of
 from scripts.report_page.json_files import Json, text
-from scripts.report_page.recorded_games import newest_records, record_files, spread_records
+from scripts.report_page.recorded_games import newest_records, spread_records
 from scripts.report_page.run_log import RunLog, curves_of, read_log
 from scripts.report_page.sample_games import board_of, sample_games
 from scripts.report_page.strength import final_rating, gate_of, last_suite, read_ratings
+from selfplay.record_store import record_files
+from train.run_folder import RECORDS_FOLDER
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +41,7 @@ def collect_report(run: Path, *, num_games: int) -> Json:
     game_text, game = facts.game_of(run, config)
     log = read_log(run)
     found, evaluator = _load_network(run)
-    files = record_files(run)
+    files = record_files(run / RECORDS_FOLDER)
     ratings = read_ratings(run)
     samples = sample_games(game, spread_records(game, files, num_games), evaluator)
     _add_minutes(samples, log)

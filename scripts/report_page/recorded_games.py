@@ -3,31 +3,19 @@
 import functools
 import itertools
 import logging
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from alphago.errors import IllegalActionError, RecordError
-from alphago.files import reason
 from alphago.games.game import Game
 from alphago.games.notation import replay
+from selfplay.record_store import RecordFile
 from selfplay.records import GameRecord, read_records
-from train.run_folder import RECORDS_FOLDER
 
-_FILE_NAME = re.compile(r"(\d{9,})-(\d+)\.npz")
 _log = logging.getLogger(__name__)
 _NUM_CANDIDATES = 16  # games next to each other, of which one is shown
-
-
-class RecordFile(NamedTuple):
-    """A file of games: the number of its first one, and how many."""
-
-    path: Path
-    first: int
-    num_games: int
 
 
 class NumberedRecord(NamedTuple):
@@ -35,24 +23,6 @@ class NumberedRecord(NamedTuple):
 
     number: int
     record: GameRecord
-
-
-def record_files(run: Path) -> list[RecordFile]:
-    """Returns the files of a run's games, oldest first; none where the run has just begun.
-
-    Raises:
-        RecordError: if the folder cannot be read.
-    """
-    folder = run / RECORDS_FOLDER
-    try:
-        paths = list(folder.iterdir())
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise RecordError(f"{folder}: cannot be read: {reason(error)}") from error
-    named = [(path, name) for path in paths if (name := _FILE_NAME.fullmatch(path.name))]
-    files = [RecordFile(path, int(name[1]), int(name[2])) for path, name in named]
-    return sorted(files, key=lambda file: file.first)
 
 
 def newest_records(game: Game, files: Sequence[RecordFile], num_games: int) -> list[GameRecord]:

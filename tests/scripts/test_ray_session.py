@@ -57,7 +57,7 @@ def test_ray_that_does_not_start_is_an_error_of_one_line_and_leaves_nothing(
 
     folder = tmp_path / "ray"
     folder.mkdir()
-    monkeypatch.setattr(module, "_short_folder", lambda: folder)
+    monkeypatch.setattr(module, "short_folder", lambda: folder)
     monkeypatch.setattr(ray, "init", time_out)
     expected = "Ray does not start: The current node timed out during startup."
     with pytest.raises(TrainingError, match=expected), ray_session(num_actors=1):

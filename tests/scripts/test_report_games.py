@@ -16,8 +16,9 @@ from alphago.types import EMPTY
 from scripts.report_page import recorded_games
 from scripts.report_page.calibration import calibration_of
 from scripts.report_page.collect import collect_report
-from scripts.report_page.recorded_games import record_files, spread_records
+from scripts.report_page.recorded_games import spread_records
 from scripts.report_page.sample_games import board_of
+from selfplay.record_store import record_files
 from selfplay.records import GameRecord
 from tests.scripts.report_runs import make_run
 from tests.train.tiny import stored_records
@@ -147,7 +148,7 @@ def test_policies_of_sample_games_are_those_of_record_and_network(
 
 
 def test_sample_games_are_spread_from_the_first_to_the_newest(run: Path) -> None:
-    files = record_files(run)
+    files = record_files(run / "records")
     numbers = [each.number for each in spread_records(TIC_TAC_TOE, files, 4)]
     assert numbers == sorted(set(numbers))
     assert numbers[0] < 3
@@ -172,7 +173,7 @@ def test_only_games_that_are_shown_are_replayed_and_files_are_read_once(
 
     for name in ("replay", "read_records"):
         monkeypatch.setattr(recorded_games, name, noting(name, getattr(recorded_games, name)))
-    files = record_files(run)
+    files = record_files(run / "records")
     assert len(spread_records(TIC_TAC_TOE, files, 12)) == 12
     assert asked.count("replay") == 12
     assert asked.count("read_records") == len(files)
@@ -181,7 +182,7 @@ def test_only_games_that_are_shown_are_replayed_and_files_are_read_once(
 def test_a_game_that_does_not_replay_gives_way_to_its_neighbour(
     run: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    files = record_files(run)
+    files = record_files(run / "records")
     (chosen,) = spread_records(TIC_TAC_TOE, files, 1)
     read_records = recorded_games.read_records
 

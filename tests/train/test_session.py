@@ -254,16 +254,16 @@ def test_the_default_is_an_actor_per_usable_cpu_and_more_are_said_to_share(
     ("loop", "mode", "device", "expected"),
     [
         ("asynchronous", "ray", "cpu", 2),
-        ("asynchronous", "ray", "cuda", None),
-        ("asynchronous", "inline", "cpu", None),  # plays in the thread that learns
-        ("synchronous", "ray", "cpu", None),
+        ("asynchronous", "ray", "cuda", 5),
+        ("asynchronous", "inline", "cpu", 5),  # plays in the thread that learns
+        ("synchronous", "ray", "cpu", 5),
     ],
 )
 def test_beside_actors_a_trainer_on_cpus_takes_half_of_them(
     loop: str,
     mode: str,
     device: str,
-    expected: int | None,
+    expected: int,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
