@@ -1,5 +1,6 @@
 """Checks the checkpoints of a run: whole, finite, of this run, and in order."""
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -132,7 +133,9 @@ def check_best(run: Path, checked: Sequence[CheckedCheckpoint]) -> list[Finding]
 
 
 def _is_there(run: Path, name: str) -> bool:
-    return name.isdecimal() and (run / CHECKPOINTS_FOLDER / name).is_dir()
+    return (
+        re.fullmatch("[0-9]{1,18}", name) is not None and (run / CHECKPOINTS_FOLDER / name).is_dir()
+    )
 
 
 def _best_is_of_no_use(run: Path, what: str, newest: SoundCheckpoint) -> Finding:
@@ -180,7 +183,10 @@ def _check_counters(folder: Path, checkpoint: Checkpoint, state: RunState) -> No
             f"{folder}: version: got {counters.version} promotions in {counters.iteration}"
             " iterations"
         )
-    if not best.isdecimal() or not counters.best_step <= int(best) <= checkpoint.step:
+    if (
+        not re.fullmatch("[0-9]{1,18}", best)
+        or not counters.best_step <= int(best) <= checkpoint.step
+    ):
         raise CheckpointError(
             f"{folder}: best_checkpoint: got {best!r}, allowed: one from step"
             f" {counters.best_step} to {checkpoint.step}"

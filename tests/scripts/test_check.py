@@ -403,6 +403,23 @@ def test_counters_that_fall_from_one_checkpoint_to_the_next_are_told(
     assert "since 00000000" in fault
 
 
+@pytest.mark.parametrize("best", ["..", "²", "9" * 5000, ""], ids=len)
+def test_a_checkpoint_that_names_an_odd_best_one_is_broken(
+    best: str, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = load_checkpoint
+
+    def load_altered(folder: Path) -> object:
+        checkpoint = load(folder)
+        checkpoint.state["best_checkpoint"] = best
+        return checkpoint
+
+    monkeypatch.setattr(check_checkpoints_module, "load_checkpoint", load_altered)
+    faults = wrong(check(run))
+    assert len(faults) == 4
+    assert all("best_checkpoint: got " in fault for fault in faults)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [

@@ -14,7 +14,7 @@ from scripts.main import main
 from tests.scripts.tiny_run import TINY
 from tests.train.tiny import stored_records, streams, tiny_config, train
 
-LONG = "größe 1, ein langer Name " * 6  # 150 characters
+LONG = "größe 1 mit einem langen Namen " * 6  # 186 characters
 
 
 @pytest.fixture
