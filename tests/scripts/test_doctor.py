@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from packaging.requirements import Requirement
 
+from alphago.network.hardware import instruction_sets
 from scripts import doctor_machine, doctor_packages
 from scripts.arguments import CommandLineError
 from scripts.doctor import describe, to_json
@@ -129,6 +131,15 @@ def test_what_is_wrong_is_told_with_what_to_do(
     assert got_level == level
     assert what in got_what
     assert remedy in got_remedy
+
+
+def test_instruction_sets_are_those_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("avx2", "avx512", "avx512_bf16", "vnni", "amx_tile"):
+        monkeypatch.setattr(torch.cpu, f"_is_{name}_supported", lambda: False)
+    assert instruction_sets() == []
+    monkeypatch.setattr(torch.cpu, "_is_avx2_supported", lambda: True)
+    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: True)
+    assert instruction_sets() == ["AVX2", "VNNI"]
 
 
 def test_faults_come_first() -> None:

@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from scripts.machine import memory_limit
 from selfplay import cpus
-from selfplay.cpus import keep_process_on, most_shares, numbered_cpu, shares_of_cpus, usable_cpus
+from selfplay.cpus import (
+    cpu_limits,
+    keep_process_on,
+    most_shares,
+    numbered_cpu,
+    shares_of_cpus,
+    usable_cpus,
+)
 
 
 class Host:
@@ -132,6 +140,34 @@ def test_the_smaller_of_affinity_and_quota_counts(
     assert usable_cpus() == 3
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)))
     assert usable_cpus() == 4
+
+
+def test_limits_tell_what_keeps_cpus_from_being_used(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cpu_limits() == (64, 64, None)
+    host.is_in("0::/")
+    host.limit(".", "250000 100000")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2})
+    assert cpu_limits() == (64, 3, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("line", "group", "name"),
+    [
+        ("0::/pod", "pod", "memory.max"),
+        ("9:memory:/pod", "memory/pod", "memory.limit_in_bytes"),
+    ],
+)
+def test_memory_of_a_container_is_limited(line: str, group: str, name: str, host: Host) -> None:
+    host.is_in(line)
+    assert memory_limit() is None
+    folder = host.mount / group
+    folder.mkdir(parents=True)
+    (folder / name).write_text("4294967296\n", encoding="ascii")
+    assert memory_limit() == 2**32
+    (folder / name).write_text("max\n", encoding="ascii")
+    assert memory_limit() is None
 
 
 def test_where_there_is_no_affinity_the_cpus_of_the_machine_count(

@@ -8,7 +8,8 @@ import pytest
 
 from alphago.errors import RecordError
 from alphago.games import make_game
-from selfplay.record_store import RecordStore
+from selfplay import record_store
+from selfplay.record_store import RecordStore, keep_only, numbers_given, record_files
 from selfplay.records import GameRecord, is_held_out, read_records, write_records
 from tests.reference.game_records import make_record, random_records
 
@@ -148,3 +149,49 @@ def test_records_of_another_game_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="tic_tac_toe, not of connect_four"):
         list(RecordStore(tmp_path, "connect_four").newest(1))
     assert store.num_games == 12
+
+
+def test_numbers_are_ranges_without_what_is_gone(tmp_path: Path) -> None:
+    assert numbers_given(tmp_path / "nowhere") == []
+    for name in ("000000000-2.npz", "000000002-4.npz", "000000009-1.npz", "000000012-8.npz.broken"):
+        (tmp_path / name).touch()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "000000010-1.npz.2").touch()
+    (tmp_path / "broken" / "notes.txt").touch()
+    assert numbers_given(tmp_path) == [(0, 6), (9, 11), (12, 20)]
+    assert [file.path.name for file in record_files(tmp_path)] == [
+        "000000000-2.npz",
+        "000000002-4.npz",
+        "000000009-1.npz",
+    ]
+
+
+def test_some_games_of_a_file_are_kept_in_its_place(tmp_path: Path) -> None:
+    _, records = filled_store(tmp_path)
+    file = record_files(tmp_path)[1]
+    place = keep_only(file, [records[2], records[4]])
+    assert place == tmp_path / "broken" / "000000002-4.npz"
+    assert len(read_records(place)) == 4
+    assert numbers(read_records(tmp_path / "000000002-2.npz")) == [2, 4]
+    assert numbers(RecordStore(tmp_path, "tic_tac_toe").since(0)) == [0, 1, 2, 4, *range(6, 12)]
+
+
+def test_a_file_without_a_sound_game_is_set_aside_as_a_whole(tmp_path: Path) -> None:
+    filled_store(tmp_path)
+    keep_only(record_files(tmp_path)[1], [])
+    assert [file.first for file in record_files(tmp_path)] == [0, 6]
+
+
+def test_nothing_is_lost_when_keeping_is_stopped_midway(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, records = filled_store(tmp_path)
+
+    def stop(path: Path) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(record_store, "set_aside", stop)
+    with pytest.raises(KeyboardInterrupt):
+        keep_only(record_files(tmp_path)[1], records[2:4])
+    names = {file.path.name for file in record_files(tmp_path)}
+    assert {"000000002-2.npz", "000000002-4.npz"} <= names

@@ -11,7 +11,7 @@ from selfplay.record_store import RecordStore
 from selfplay.records import is_held_out
 from tests.games.playthrough import GOLDEN_NAMES
 from tests.reference.game_records import make_record, random_records
-from train.replay_buffer import ReplayBuffer, ReplayConfig, window_size
+from train.replay_buffer import ReplayBuffer, ReplayConfig, bytes_of_window, window_size
 from train.targets import TrainingRows, rows_from_records
 
 TTT = make_game("tic_tac_toe")
@@ -42,6 +42,16 @@ def numbered_rows(game: Game, begin: int, end: int) -> TrainingRows:
     policies[:, 0] = 1
     weights = np.arange(begin, end, dtype=np.float32)
     return TrainingRows(observations, policies, np.zeros(num_rows, np.float32), weights)
+
+
+def test_the_memory_of_a_window_is_known_before_it_is_taken() -> None:
+    # 3 planes of 3 x 3 are 27 bits, 4 bytes; 9 moves of 2 bytes; value and weight of 4 bytes each.
+    config = replay_config(window_size=1000, holdout_fraction=0.1)
+    num_planes = TTT.spec.observation_shape[0]
+    per_row = -(-num_planes * 9 // 8) + 9 * 2 + 4 + 4
+    assert bytes_of_window(TTT.spec, config, auxiliary=()) == 1100 * per_row
+    buffer = ReplayBuffer(TTT.spec, config)
+    assert buffer._learnt.num_bytes + buffer._held_out.num_bytes == 1100 * per_row
 
 
 def test_the_newest_positions_are_kept() -> None:
