@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from alphago.errors import TrainingError
 from scripts.arguments import CommandLineError
 
@@ -24,6 +26,7 @@ ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # neither question nor report
 }
 AUTHENTICATION_LOGGER = "ray._private.authentication.authentication_token_setup"  # says it is on
+STRAGGLERS_S = 5.0  # for processes of Ray to end by themselves
 OBJECT_STORE_BYTES = 256 * 2**20  # weights and records only
 
 
@@ -59,7 +62,9 @@ def ray_session(*, num_actors: int, num_gpus: int = 0) -> Iterator[None]:
             _start_ray(folder, num_actors=num_actors, num_gpus=num_gpus)
             yield
         finally:
+            family = _family(folder)
             ray.shutdown()
+            _end_stragglers(family)
             _remove(folder)
 
 
@@ -81,6 +86,27 @@ def _start_ray(folder: Path, *, num_actors: int, num_gpus: int) -> None:
     # A machine that is too busy or too small is told by a bare Exception, a RuntimeError or others.
     except Exception as error:
         raise TrainingError(f"Ray does not start: {error}") from error
+
+
+def _family(folder: Path) -> list[psutil.Process]:
+    """Returns Ray's own processes of a session, whose command lines name its folder, and all below.
+
+    An actor's command line is its title, which names no folder.
+    """
+    found = []
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):  # it ends at this moment
+            if any(str(folder) in word for word in child.cmdline()):
+                found += [child, *child.children(recursive=True)]
+    return found
+
+
+def _end_stragglers(family: list[psutil.Process]) -> None:
+    """Kills what is left of a session: an actor that hangs does not notice that Ray has ended."""
+    _, alive = psutil.wait_procs(family, timeout=STRAGGLERS_S)
+    for process in alive:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def remove_leftovers(parent: Path) -> None:

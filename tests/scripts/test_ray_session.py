@@ -1,6 +1,7 @@
 """Ray: short folders, localhost only, nothing left behind."""
 
 import fcntl
+import os
 from pathlib import Path
 
 import psutil
@@ -38,6 +39,22 @@ def test_session_is_silent_listens_on_this_machine_only_and_leaves_nothing(
     assert alive == []
     assert capfd.readouterr() == ("", "")
     assert not (tmp_path / ".ray").exists()  # no token in the home folder
+
+
+def test_an_actor_that_stands_still_is_not_left_behind() -> None:
+    with ray_session(num_actors=1):
+        actor = ray.remote(ProcessId).remote()
+        process = psutil.Process(ray.get(actor.get.remote()))
+        process.suspend()
+    _, alive = psutil.wait_procs([process], timeout=10)
+    assert alive == []
+
+
+class ProcessId:
+    """An actor that tells its process."""
+
+    def get(self) -> int:
+        return os.getpid()
 
 
 def test_folder_that_is_too_long_for_sockets_is_refused_before_ray_starts(
