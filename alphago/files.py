@@ -1,14 +1,16 @@
-"""Files that are there whole or not at all, whenever the process is killed; the names in a run."""
+"""Files that are written whole or not at all, and read within bounds; the names in a run."""
 
 import errno
 import itertools
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 TEMPORARY_SUFFIX = ".tmp"
+MIB = 2**20  # bytes
 
 # What `train` writes and players and commands look for in the folder of a run.
 CONFIG_FILE = "config.yaml"  # in each checkpoint too
@@ -29,8 +31,9 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
         The open file, under the temporary name `<path>.tmp`. When the block raises, it is removed.
     """
     temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
+    temporary.unlink(missing_ok=True)  # of a process that was killed, or a link to elsewhere
     try:
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -39,6 +42,74 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def read_file(path: Path | str, *, at_most: int) -> bytes:
+    """Reads a whole file, if it is one and no larger than it may be.
+
+    In its place there might be a pipe that never gives a byte, or a device that never ends.
+
+    Args:
+        path: the file.
+        at_most: bytes that such a file may have.
+
+    Raises:
+        OSError: if it cannot be read, is larger, or no regular file.
+        ValueError: if there is a NUL in the path.
+    """
+    with open(path, "rb", opener=_open_at_once) as file:
+        check_is_file(file.fileno())
+        content = file.read(at_most + 1)
+    if len(content) > at_most:
+        raise OSError(errno.EFBIG, f"it is larger than {at_most / MIB:g} MiB")
+    return content
+
+
+def read_text_file(path: Path | str, *, at_most: int) -> str:
+    """Reads a text file in UTF-8 as `read_file` does.
+
+    Raises:
+        OSError: see there.
+        ValueError: see there, and if it is no text.
+    """
+    return read_file(path, at_most=at_most).decode("utf-8")
+
+
+def check_is_file(path: Path | int) -> None:
+    """Raises unless there is a regular file; of a pipe nobody may ever write a byte.
+
+    Args:
+        path: the file, or its descriptor.
+
+    Raises:
+        OSError: if it is something else, or not there.
+    """
+    mode = os.stat(path).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
+
+
+def refuse_links(path: str, flags: int) -> int:
+    """Opens for `open` a file to write to, but not through a symbolic link.
+
+    In a folder that came from a stranger, a link could lead to any file of whoever goes on with it.
+
+    Raises:
+        OSError: if it cannot be opened, or is a link.
+    """
+    try:
+        return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a symbolic link") from error
+        raise
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Opens without waiting for the other end of a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def sync_folder(folder: Path) -> None:

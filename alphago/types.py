@@ -26,6 +26,7 @@ import numpy.typing as npt
 NUM_PLAYERS = 2
 EMPTY = -1  # a cell without a piece; any other holds the id of the piece's player
 MAX_SIMULATIONS = 1_000_000  # of one search, which allocates its whole tree at once
+MAX_THREADS = 1024  # of a process; a library asked for millions would not come back
 
 States: TypeAlias = npt.NDArray[np.void]  # [B] rows of the game's structured dtype
 BoolArray: TypeAlias = npt.NDArray[np.bool_]

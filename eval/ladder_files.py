@@ -22,8 +22,8 @@ from alphago.errors import AlphagoError, PlayerError
 from alphago.games.game import GameSpec, game_text
 from alphago.players.engine_process import find_program
 from alphago.players.text import ENGINE_PREFIX, is_engine
+from alphago.yaml_files import read_yaml
 from eval.elo import MAX_ELO
-from eval.yaml_files import read_yaml
 
 LADDERS = Path(configs.__file__).resolve().parent / "ladders"
 DEFAULT_LADDER = "default"

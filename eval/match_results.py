@@ -8,13 +8,14 @@ import errno
 import fcntl
 import json
 import logging
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from alphago.errors import ResultsError
-from alphago.files import reason
+from alphago.files import MIB, reason
 from alphago.players.game_follower import Forfeit, ForfeitKind
 from eval.endings import GameEnding
 from eval.match_plan import MatchPart
@@ -24,6 +25,7 @@ VERSION = 1
 
 _VERSION_KEY = "match_results"  # begins the first line, and tells these files from others
 _SHOWN = 60  # characters of a value in a message
+_MOST_BYTES = 1024 * MIB  # of a file
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +70,7 @@ class ResultsFile:
         try:
             self._lock()
             self._file.seek(0)
-            content = self._file.read()
+            content = self._read_file()
             # A machine that stopped while the first line was written has begun nothing.
             self.is_new = content != self._header and self._header.startswith(content)
             self.parts = {} if self.is_new else self._read(content, planned)
@@ -119,6 +121,12 @@ class ResultsFile:
         except OSError as error:
             raise ResultsError(f"{self._path}: another match is writing it") from error
 
+    def _read_file(self) -> bytes:
+        content = self._file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise self._unusable(ValueError(f"it is larger than {_MOST_BYTES // MIB} MiB"))
+        return content
+
     def _read(self, content: bytes, planned: Sequence[MatchPart]) -> dict[int, MatchResult]:
         """Returns the parts in the file, and cuts off a broken last line."""
         first, *lines = content.splitlines(keepends=True)
@@ -129,7 +137,7 @@ class ResultsFile:
             where = f"{self._path}, line {number}"
             try:
                 part, result = _from_line(line)
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
                 if number <= len(lines):
                     raise ResultsError(f"{where}: no part of a match ({error})") from error
                 logger.warning("%s: is broken and dropped (%s)", where, error)
@@ -199,7 +207,7 @@ def _from_line(line: bytes) -> tuple[int, MatchResult]:
     """Reads a part: its number and its result.
 
     Raises:
-        ValueError, KeyError, TypeError: if the line is something else.
+        ValueError, KeyError, TypeError, OverflowError: if the line is something else.
     """
     if not line.endswith(b"\n"):
         raise ValueError("incomplete")
@@ -214,7 +222,21 @@ def _from_line(line: bytes) -> tuple[int, MatchResult]:
         endings=[_ending(ending) for ending in content["endings"]],
         thinking=(Thinking(*first), Thinking(*second)),
     )
+    _check_games(result)
     return int(content["part"]), result
+
+
+def _check_games(result: MatchResult) -> None:
+    """Raises ValueError unless every game has a seat, an outcome and an ending."""
+    num_games = len(result.games)
+    lengths = {len(each) for each in (result.first_seats, result.outcomes, result.endings)}
+    if lengths != {num_games} or not all(isinstance(n, str) for n in (result.first, result.second)):
+        raise ValueError("names, or as many seats, outcomes and endings as games, are missing")
+    if not (set(result.first_seats) <= {0, 1} and set(result.outcomes) <= {-1, 0, 1}):
+        raise ValueError("a seat or an outcome is none")
+    for player in result.thinking:
+        if not (0 <= player.seconds < math.inf and 0 <= player.num_moves < 2**63):
+            raise ValueError(f"got {player}")
 
 
 def _ending(content: dict[str, Any]) -> GameEnding:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from alphago.errors import AlphagoError, OpeningsError, check_count
-from alphago.files import reason
+from alphago.files import MIB, read_text_file, reason
 from alphago.games.game import Game
 from alphago.games.notation import parse_moves, replay
 from alphago.games.random_play import random_actions
@@ -15,6 +15,7 @@ from alphago.players.state_keys import state_keys
 # So many draws in a row without a new position, per position known, say that there are no more:
 # one of K equally likely positions would be overlooked with probability exp(-20).
 _PATIENCE = 20
+_MOST_BYTES = 16 * MIB  # of a file
 
 
 def paired_openings(game: Game, *, num_pairs: int, num_plies: int, seed: int) -> list[list[int]]:
@@ -69,7 +70,7 @@ def read_openings(game: Game, file: Path) -> list[list[int]]:
             leads to; it names the line.
     """
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_text_file(file, at_most=_MOST_BYTES).splitlines()
     except (OSError, ValueError) as error:  # ValueError: no text, or a NUL in the path
         why = reason(error) if isinstance(error, OSError) else str(error)
         raise OpeningsError(f"{file}: cannot be read ({why})") from error

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from alphago.files import reason, replace_file
+from alphago.files import MIB, read_file, read_text_file, reason, replace_file
 from alphago.players.game_follower import ForfeitKind
 from eval.elo import PairResult
 from eval.endings import count_forfeits
@@ -27,6 +27,7 @@ from eval.matches import MatchResult
 RESULTS_FILE = "results.jsonl"
 SETTINGS_FILE = "settings.json"
 RATINGS_FILE = "ratings.json"
+_MOST_BYTES = 256 * MIB  # of a file
 
 # How often a player forfeited, by kind.
 Forfeits: TypeAlias = Mapping[ForfeitKind, int]
@@ -281,7 +282,7 @@ def _binding(
 def _read_results(path: Path) -> list[PartResult]:
     """Reads all lines; the last one is cut off where it has no end."""
     try:
-        content = path.read_bytes() if path.exists() else b""
+        content = read_file(path, at_most=_MOST_BYTES) if path.exists() else b""
         whole, _, broken = content.rpartition(b"\n")
         if broken:
             os.truncate(path, len(content) - len(broken))
@@ -340,7 +341,7 @@ def _is_count(number: object) -> bool:
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_text_file(path, at_most=_MOST_BYTES))
     except OSError as error:
         raise LadderError(f"{path}: cannot be read: {reason(error)}") from error
     except (ValueError, RecursionError) as error:  # no JSON or no text

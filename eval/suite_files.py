@@ -14,7 +14,7 @@ import numpy as np
 
 import configs
 from alphago.errors import AlphagoError, IllegalActionError, NotationError, SuiteError
-from alphago.files import reason
+from alphago.files import MIB, read_text_file, reason
 from alphago.games import Game, GameSpec, game_text, make_game
 from alphago.games.go import Go
 from alphago.games.notation import format_moves, parse_moves, replay
@@ -23,6 +23,7 @@ from alphago.types import BoolArray, States
 _SUITES = Path(configs.__file__).parent / "suites"
 _PLAYERS: Mapping[object, int] = {"black": 0, "b": 0, "white": 1, "w": 1}  # as GTP has them
 _COLORS = ("black", "white")
+_MOST_BYTES = 16 * MIB  # of a file
 
 
 class Position(NamedTuple):
@@ -102,7 +103,7 @@ def _find(path: str | Path) -> Path:
 def _read_content(path: Path) -> object:
     """Returns the JSON of a file."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_text_file(path, at_most=_MOST_BYTES))
     except OSError as error:
         raise SuiteError(f"{path}: cannot be read: {reason(error)}") from error
     except (ValueError, RecursionError) as error:  # no UTF-8, no JSON, or lists too deep

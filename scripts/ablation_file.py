@@ -22,7 +22,7 @@ from typing import Any
 from alphago.errors import AlphagoError
 from alphago.players.text import KINDS
 from alphago.types import MAX_SIMULATIONS
-from eval.yaml_files import read_yaml
+from alphago.yaml_files import read_yaml
 from scripts.arguments import hint
 from scripts.overrides import CONFIG_FOLDER
 

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
 
 from alphago.errors import AlphagoError
 from alphago.files import CHECKPOINTS_FOLDER, CONFIG_FILE
 from scripts.ablation_file import BASE, Ablation, AblationError
 from scripts.arguments import one_line
-from scripts.composition import compose_config, flatten, to_run_config
+from scripts.composition import compose_config, flatten, read_saved, to_run_config
 from scripts.overrides import expand
 from scripts.resume import Change
 from scripts.train import prepare
@@ -194,11 +192,7 @@ def _check_unused(run: Path) -> None:
 
 def _check_unchanged(name: str, run: Path, config: "RunConfig") -> None:
     """Raises if a run was begun with other options; those younger than it do not count."""
-    path = run / CONFIG_FILE
-    try:
-        saved = OmegaConf.load(path)
-    except (OSError, UnicodeDecodeError, YAMLError, OmegaConfBaseException) as error:
-        raise AblationError(f"{path}: cannot be read: {one_line(error)}") from error
+    saved = read_saved(run / CONFIG_FILE, error=AblationError)
     for key, value in _flat(config).items():
         old = OmegaConf.select(saved, key, default=value)
         if old != value and key not in _OWN_KEYS:

@@ -3,12 +3,16 @@
 import argparse
 import difflib
 import itertools
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
 from alphago.errors import AlphagoError
 
 _NEAREST_CUTOFF = 0.6  # similarity of difflib below which a hint would confuse
+_LONGEST_HINTED = 100  # characters; whatever is longer is no misspelt key
+_LONGEST_LINE = 4000  # characters of an error
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _NUM_NEAREST = 3  # hints of equal standing, at most
 
 T = TypeVar("T")
@@ -105,6 +109,8 @@ def similarity(text: str, known: str) -> float:
 
 def nearest(text: str, known: Iterable[str]) -> list[str]:
     """Returns the known words most like the text, the best first; none if nothing is alike."""
+    if len(text) > _LONGEST_HINTED:  # and its likeness takes long to find
+        return []
     scores = {word: similarity(text.lower(), word.lower()) for word in known}
     best = max(scores.values(), default=0.0)
     if best < _NEAREST_CUTOFF:
@@ -198,5 +204,12 @@ def seed_from(values: Mapping[str, str]) -> int:
 
 
 def one_line(text: object) -> str:
-    """Returns the text with every run of white space as one blank, so that an error is one line."""
-    return " ".join(str(text).split())
+    """Returns a text as one line that a terminal can show.
+
+    Every run of white space is one blank, control characters are written out, and of a long text,
+    which may hold half of a strange file, the middle is left out.
+    """
+    words = _CONTROL.sub(lambda found: repr(found[0])[1:-1], " ".join(str(text).split()))
+    if len(words) <= _LONGEST_LINE:
+        return words
+    return f"{words[: _LONGEST_LINE // 2]} ... {words[-_LONGEST_LINE // 2 :]}"

@@ -1,5 +1,6 @@
 """Composes `configs/` and the overrides into a checked `RunConfig`."""
 
+import io
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -13,8 +14,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from yaml import YAMLError
 
-from alphago.errors import CheckpointError, ConfigError
+from alphago.errors import AlphagoError, CheckpointError, ConfigError
 from alphago.files import CONFIG_FILE
+from alphago.yaml_files import read_bounded_yaml
 from scripts.arguments import CommandLineError, hint, one_line, refuse_pairs
 from scripts.overrides import (
     CONFIG_FOLDER,
@@ -29,6 +31,7 @@ from scripts.overrides import (
 from train.config import RunConfig
 
 SCHEMA_NAME = "run_schema"
+_INTERPOLATION = "${"
 
 
 def compose_config(overrides: Sequence[str]) -> DictConfig:
@@ -76,19 +79,42 @@ def load_run_config(run_dir: Path) -> DictConfig:
         CheckpointError: if the folder is not a run, or its config.yaml broken.
     """
     path = run_dir / CONFIG_FILE
+    saved = read_saved(path, error=CheckpointError)
     try:
-        saved = OmegaConf.load(path)
         merged = OmegaConf.merge(OmegaConf.structured(RunConfig), saved)
         assert isinstance(merged, DictConfig), "a structured config is a mapping"
         _check_complete(merged)
         to_run_config(merged)
     except OmegaConfBaseException as error:
         raise CheckpointError(f"{path}: {_readable(error, ())}") from None
-    except (OSError, UnicodeDecodeError, YAMLError, ConfigError, CommandLineError) as error:
+    except (ConfigError, CommandLineError) as error:
         raise CheckpointError(f"{path}: {one_line(error)}") from None
-    except RecursionError:
-        raise CheckpointError(f"{path}: no configuration, its lists lie too deep") from None
     return merged
+
+
+def read_saved(path: Path, *, error: type[AlphagoError]) -> DictConfig:
+    """Reads a configuration that was written by `train`.
+
+    All its values are there: one that refers to another, or to the environment of whoever reads it,
+    was written by somebody else.
+
+    Args:
+        path: the file.
+        error: what to raise.
+
+    Raises:
+        error: if the file cannot be read or holds something else.
+    """
+    text = read_bounded_yaml(path, error=error)
+    if _INTERPOLATION in text:
+        raise error(f"{path}: got a value with {_INTERPOLATION}, allowed: values as they are")
+    try:
+        saved = OmegaConf.load(io.StringIO(text))
+    except (OSError, ValueError, YAMLError, OmegaConfBaseException) as fault:
+        raise error(f"{path}: {one_line(fault)}") from None
+    if not isinstance(saved, DictConfig):
+        raise error(f"{path}: no configuration of a run")
+    return saved
 
 
 def _check_complete(saved: DictConfig) -> None:

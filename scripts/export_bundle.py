@@ -10,7 +10,7 @@ from typing import NamedTuple
 import yaml
 
 from alphago.errors import CheckpointError, ExportError, MismatchError
-from alphago.files import CONFIG_FILE, reason, replace_file, sync_folder
+from alphago.files import CONFIG_FILE, read_text_file, reason, replace_file, sync_folder
 from alphago.games import make_game
 from alphago.network.bundle import CARD_FILE, write_bundle
 from alphago.network.evaluator import NetworkEvaluator
@@ -23,6 +23,7 @@ from alphago.players.loading import (
     read_play_settings,
 )
 from alphago.types import UInt8Array
+from alphago.yaml_files import MOST_BYTES
 from scripts.arguments import CommandLineError
 from train.checkpoint import read_state
 
@@ -200,7 +201,9 @@ def _recipe(path: Path) -> str:
         CheckpointError: if it cannot be read.
     """
     try:
-        lines = path.read_text(encoding="utf-8").strip().splitlines()
+        lines = read_text_file(path, at_most=MOST_BYTES).strip().splitlines()
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
+    except ValueError as error:
+        raise CheckpointError(f"{path}: no text ({error})") from error
     return "\n".join(line for line in lines if not line.startswith("run_dir:"))

@@ -6,6 +6,8 @@ the nearest key that exists.
 
 import dataclasses
 import itertools
+import math
+import re
 import types
 import typing
 from collections.abc import Sequence
@@ -28,6 +30,12 @@ TEXT_KEYS = (
     "suite.file",
     "yardstick.player",
 )  # free text: a path may hold characters that Hydra's grammar does not know
+_LONGEST = 4200  # characters of an override; a path may have 4095
+_BRACKETS = ("[", "{", "(")
+_MOST_BRACKETS = 40
+_MOST_JOBS = 1000
+# `${oc.env:HOME}`, or an interpolation within another: what is called may be put together there.
+_RESOLVER = re.compile(r"\$\{[^}]*(:|\$\{)")
 ALL_KEYS = "`alphago train --cfg job` shows all keys"
 
 
@@ -80,6 +88,7 @@ def parse_override(text: str) -> Override:
         CommandLineError: if it cannot be read, or names no option or group.
     """
     key, equals, value = text.partition("=")
+    _check_size(text)
     _check_form(text, key=key, has_value=bool(equals))
     name, colon, options = value.partition(":")
     if key == "game" and colon:
@@ -87,7 +96,7 @@ def parse_override(text: str) -> Override:
         raise CommandLineError(f"{text}: in a run's configuration this is game={name} {separate}")
     try:
         override = OverridesParser.create().parse_override(_quote_text(text))
-    except HydraException:
+    except (HydraException, ValueError, RecursionError):  # ValueError: of endless digits
         raise CommandLineError(
             f"{text}: cannot be read as key=value; close every quote and bracket, and quote values"
             f" with brackets, braces or commas: {key}=\"'...'\""
@@ -113,6 +122,9 @@ def expand(texts: Sequence[str], *, multirun: bool) -> list[list[str]]:
             choices.append(values)
         else:
             raise CommandLineError(f"{text}: several values need --multirun")
+    num_jobs = math.prod(map(len, choices))
+    if num_jobs > _MOST_JOBS:
+        raise CommandLineError(f"--multirun: got {num_jobs} runs, allowed: up to {_MOST_JOBS}")
     jobs = [list(job) for job in itertools.product(*choices)]
     for job in jobs:
         for text in job:
@@ -142,6 +154,20 @@ def check_group_option(override: Override) -> None:
         if group == "game" and given.startswith("go_"):
             near += f"; other boards: game=go_9x9 game.name={given}"
         raise CommandLineError(f"{group}: got {given!r}{near}; allowed: {', '.join(options)}")
+
+
+def _check_size(text: str) -> None:
+    """Refuses what the parser would take long for, and values that are looked up elsewhere."""
+    if len(text) > _LONGEST or sum(map(text.count, _BRACKETS)) > _MOST_BRACKETS:
+        raise CommandLineError(
+            f"{text[:60]}...: too long, allowed: {_LONGEST} characters and {_MOST_BRACKETS}"
+            " opening brackets"
+        )
+    if _RESOLVER.search(text):
+        raise CommandLineError(
+            f"{text}: a value may refer to another option, as in ${{gate.num_games}}, and to"
+            " nothing else"
+        )
 
 
 def _check_form(text: str, *, key: str, has_value: bool) -> None:
@@ -201,6 +227,9 @@ def _quote_text(text: str) -> str:
 
 def _sweep(override: Override, text: str) -> list[str]:
     try:
-        return list(override.sweep_string_iterator())
+        values = list(itertools.islice(override.sweep_string_iterator(), _MOST_JOBS + 1))
     except (HydraException, ValueError, TypeError) as error:
         raise CommandLineError(f"{text}: not a list of values ({error})") from None
+    if len(values) > _MOST_JOBS:
+        raise CommandLineError(f"{text}: more than {_MOST_JOBS} values")
+    return values

@@ -1,6 +1,6 @@
 """What a ladder is played with: its folder, anchors and settings, and the workers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,8 +62,26 @@ def choose_ladder(values: Mapping[str, str], store: "RatingStore", game: str) ->
             raise LadderError(f"{path}: is for {ladder.game}, but the game is {game}")
         return ladder
     if stored is not None:
+        _check_programs(stored.anchors, find_ladder(make_game(game).spec), folder=store.folder)
         return Ladder(game=stored.game, opening_plies=stored.opening_plies, anchors=stored.anchors)
     return find_ladder(make_game(game).spec)
+
+
+def _check_programs(anchors: Iterable[str], ladder: "Ladder", *, folder: Path) -> None:
+    """Refuses programs that nobody but the folder names: it may come from a stranger.
+
+    Raises:
+        LadderError: if an anchor is a program, and none of the game's own ladder.
+    """
+    from alphago.players.text import is_engine
+    from eval.ladder_files import LadderError
+
+    for anchor in anchors:
+        if is_engine(anchor) and anchor not in ladder.anchors:
+            raise LadderError(
+                f"{folder}: its anchor {anchor!r} is a program, which is not started because a"
+                " folder says so; name the ladder again: ladder=FILE"
+            )
 
 
 def choose_settings(

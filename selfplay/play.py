@@ -22,7 +22,14 @@ from alphago.types import BoolArray, Evaluator, FloatArray, States, UInt8Array, 
 from selfplay.config import SelfPlayConfig
 from selfplay.evaluators import TrainableEvaluator
 from selfplay.exploration import make_exploration
-from selfplay.game_in_progress import GameInProgress, has_sure_winner, movers_of, note_move
+from selfplay.game_in_progress import (
+    GameInProgress,
+    has_sure_winner,
+    movers_of,
+    note_move,
+    read_count,
+    read_game,
+)
 from selfplay.prior_guard import PriorGuard
 from selfplay.records import GameRecord
 
@@ -201,28 +208,17 @@ class SelfPlay:
         """Goes on with the unfinished games of a snapshot, as the actor that played them.
 
         Games for which there is no row are dropped; rows without a game begin new ones.
+
+        Raises:
+            KeyError, TypeError, ValueError: if it is no snapshot; nothing is restored then.
         """
-        self._actor = snapshot["actor"]
-        self._num_games_begun = snapshot["num_games_begun"]
-        self._games = []
-        for row, saved in enumerate(snapshot["games"][: self._config.num_games]):
-            rng = np.random.default_rng()
-            rng.bit_generator.state = saved["rng"]
-            targets = [
-                None if target is None else (target[0], target[1]) for target in saved["targets"]
-            ]
-            self._games.append(
-                GameInProgress(
-                    index=saved["index"],
-                    network_version=saved["network_version"],
-                    rng=rng,
-                    actions=list(saved["actions"]),
-                    targets=targets,
-                    root_values=list(saved["root_values"]),
-                    movers=movers_of(self._game, saved["actions"]),
-                )
-            )
-            self._states[row : row + 1] = replay(self._game, saved["actions"])
+        actor, num_games_begun = (read_count(snapshot, key) for key in ("actor", "num_games_begun"))
+        saved = snapshot["games"][: self._config.num_games]
+        games = [read_game(self._game, each) for each in saved]
+        self._actor, self._num_games_begun = actor, num_games_begun
+        self._games = games
+        for row, game in enumerate(games):
+            self._states[row : row + 1] = replay(self._game, game.actions)
         self._searches_are_stale = True
 
     def _begin_or_restart(self) -> None:

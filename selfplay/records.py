@@ -6,8 +6,6 @@ the other; `move_offsets` says where each game begins among the moves, `target_o
 move begins among the policy targets.
 """
 
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from alphago.errors import RecordError
-from alphago.files import reason, replace_file
+from alphago.files import read_file, reason, replace_file
 from alphago.types import NUM_PLAYERS, BoolArray, FloatArray
+from selfplay.npz import MOST_BYTES, read_arrays
 
 SCHEMA_VERSION = 1
 ROUNDING = 1e-5  # by which sums and means of float32 numbers may be off
@@ -173,12 +172,9 @@ def read_sound_records(path: Path) -> tuple[list[GameRecord], list[str]]:
     return records, faults
 
 
-# What numpy and zipfile raise for a file that is cut short, overwritten or a pickle.
-_DAMAGE = (ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error)
-
 # Every array of a file: single values, then dtype and shape of the columns. "games", "moves" of all
 # games and "entries" of all policy targets are counts; offsets have one more.
-_HEADER = ("schema_version", "game", "rules")
+_HEADER = {"schema_version": "iu", "game": "U", "rules": "U"}  # with the kinds of their dtypes
 _COLUMNS: dict[str, tuple[type[np.generic], tuple[str | int, ...]]] = {
     "network_versions": (np.int64, ("games",)),
     "seeds": (np.int64, ("games", 3)),
@@ -231,14 +227,12 @@ def _read_columns(path: Path) -> Columns:
         RecordError: if it is one of a schema version this program does not know.
     """
     try:
-        with path.open("rb") as file:  # numpy would leave a broken file open
-            archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError("not an npz file")
-            columns = {name: archive[name] for name in archive.files}
+        content = read_file(path, at_most=MOST_BYTES)
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {reason(error)}") from error
-    except _DAMAGE as error:
+    try:
+        columns = read_arrays(content, [*_HEADER, *_COLUMNS])
+    except (ValueError, MemoryError) as error:
         raise BrokenRecordFileError(f"{path}: broken: {error}") from error
     version = columns["schema_version"].tolist() if "schema_version" in columns else SCHEMA_VERSION
     if version != SCHEMA_VERSION:
@@ -256,6 +250,11 @@ def _find_column_fault(columns: Columns) -> str | None:
     missing = [name for name in (*_HEADER, *_COLUMNS) if name not in columns]
     if missing:
         return f"lacks {', '.join(missing)}"
+    for name, kinds in _HEADER.items():
+        if columns[name].dtype.kind not in kinds or columns[name].shape != ():
+            return (
+                f"{name} is {columns[name].dtype} {list(columns[name].shape)}, expected one value"
+            )
     sizes: dict[str | int, int] = {
         "games": columns["truncated"].size,
         "moves": columns["actions"].size,
@@ -269,7 +268,8 @@ def _find_column_fault(columns: Columns) -> str | None:
             return f"{name} is {got}, expected {np.dtype(dtype)} {list(shape)}"
     for name, end in (("move_offsets", sizes["moves"]), ("target_offsets", sizes["entries"])):
         offsets = columns[name]
-        if offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) < 0).any():
+        # Not by their differences alone, which overflow.
+        if offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
             return f"{name} do not rise from 0 to {end}"
     return None
 

@@ -29,6 +29,8 @@ from alphago.files import (
     CHECKPOINTS_FOLDER,
     CONFIG_FILE,
     MANIFEST_FILE,
+    MIB,
+    read_text_file,
     reason,
     replace_file,
     set_aside,
@@ -59,6 +61,7 @@ _FILES = (  # beside them POSITIONS_FILE, which the first version did not write
 )
 _TEMPORARY = ".tmp-"  # beginning of the name of a folder that is being written or removed
 _REPLACED = ".replaced"  # end of the name of a checkpoint whose place another is about to take
+_MOST_TEXT_BYTES = 256 * MIB  # the state holds all unfinished games with their policies
 _NUM_NEWEST = 3  # checkpoints that always stay
 _NAME = re.compile(rf"(\d{{8,}})({re.escape(_REPLACED)})?")
 
@@ -290,11 +293,13 @@ def write_best(run_folder: Path, name: str) -> None:
 
 
 def read_best(run_folder: Path) -> str | None:
-    """Returns the name of the checkpoint whose network was promoted last, None before the first."""
-    try:
-        return (run_folder / BEST_FILE).read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        return None
+    """Returns the name of the checkpoint whose network was promoted last, None before the first.
+
+    Raises:
+        CheckpointError: if the file that tells it cannot be read.
+    """
+    path = run_folder / BEST_FILE
+    return _read_text(path).strip() if path.exists() else None
 
 
 def rng_state(rng: np.random.Generator) -> dict[str, Any]:
@@ -376,10 +381,10 @@ def find_checkpoints(folder: Path) -> list[Path]:
 def _read_text(path: Path) -> str:
     """Reads a text file."""
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text_file(path, at_most=_MOST_TEXT_BYTES)
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
-    except UnicodeDecodeError as error:
+    except ValueError as error:
         raise CheckpointError(f"{path}: no text ({error})") from error
 
 

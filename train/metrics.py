@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from torch.utils.tensorboard.writer import SummaryWriter
 
+from alphago.files import refuse_links
 from train.run_folder import write_errors
 
 _BOARD_FOLDER = "tensorboard"
@@ -37,7 +38,7 @@ class MetricsWriter:
         self._log_path = run_dir / "log.jsonl"
         self._last_step = max(0, first_step - 1)  # step 0 is for `baseline`
         with write_errors(self._log_path):
-            self._log = self._log_path.open("ab+")
+            self._log = open(self._log_path, "ab+", opener=refuse_links)  # noqa: SIM115  # for long
             _end_last_line(self._log)
         with write_errors(self._board_path):
             self._writer = SummaryWriter(str(self._board_path), purge_step=first_step)
@@ -171,7 +172,7 @@ def write_rating_curves(run_dir: Path, rated: Sequence[RatedCheckpoint]) -> None
         writer.close()
         (written,) = Path(elsewhere).iterdir()
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab+") as file:
+        with open(path, "ab+", opener=refuse_links) as file:
             file.truncate(_end_of_records(file))  # a killed process may have left a part of one
             file.write(written.read_bytes())
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from alphago.errors import CheckpointError
-from alphago.files import reason, replace_file
+from alphago.files import read_file, reason, refuse_links, replace_file
 
 STATE_FILE = "state.json"
 RECORDS_FOLDER = "records"
@@ -24,6 +24,7 @@ ACTORS_PER_SITTING = 100_000  # actors of different sittings never share a rando
 # Whoever asks `is_in_use` holds the lock as well, for a moment: one who wants it tries again.
 _NUM_TRIES = 5
 _WAIT_S = 0.1
+_MOST_COUNT_BYTES = 16384  # of the file that counts sittings
 
 
 @contextmanager
@@ -45,7 +46,7 @@ def locked(run_dir: Path) -> Iterator[None]:
     path = run_dir / LOCK_FILE
     with write_errors(path):
         # Unbuffered: what a full disk did not take would be tried again when the file is closed.
-        file = path.open("ab+", buffering=0)
+        file = open(path, "ab+", buffering=0, opener=refuse_links)  # noqa: SIM115
     with file:
         with write_errors(path):
             _take_lock(file, run_dir)
@@ -55,7 +56,7 @@ def locked(run_dir: Path) -> Iterator[None]:
 def is_in_use(run_dir: Path) -> bool:
     """Tells whether a process trains in a folder now."""
     try:
-        with (run_dir / LOCK_FILE).open("rb") as file:
+        with open(run_dir / LOCK_FILE, "rb", opener=refuse_links) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
@@ -104,7 +105,7 @@ def read_sittings(run_dir: Path) -> int:
     """
     path = run_dir / SITTINGS_FILE
     try:
-        text = path.read_text(encoding="utf-8", errors="replace").strip()
+        text = read_file(path, at_most=_MOST_COUNT_BYTES).decode(errors="replace").strip()
     except FileNotFoundError:
         text = "0"
     except OSError as error:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from alphago.errors import CheckpointError
+from alphago.games.game import GameSpec, game_text
 from alphago.network.network import NetworkConfig
 from train.checkpoint import Checkpoint, rng_from_state, rng_state
 
@@ -100,22 +101,25 @@ def from_json(data: Mapping[str, Any]) -> RunState:
 
 
 def check_is_of_run(
-    checkpoint: Checkpoint, *, game: str, network: NetworkConfig, run: Path
+    checkpoint: Checkpoint, *, spec: GameSpec, network: NetworkConfig, run: Path
 ) -> None:
     """Checks that a checkpoint belongs to a run.
 
     Args:
         checkpoint: the checkpoint.
-        game: the run's game, `NAME[:key=value,...]`.
+        spec: the run's game.
         network: the sizes of its network.
         run: its folder, for the message.
 
     Raises:
-        CheckpointError: if it is of another game or network.
+        CheckpointError: if it is of another game or network, or its positions are.
     """
+    shape = spec.observation_shape
+    positions = shape if checkpoint.positions is None else checkpoint.positions.shape[1:]
     for what, got, here in (
-        ("game", checkpoint.game, game),
+        ("game", checkpoint.game, game_text(spec)),
         ("network", checkpoint.network, network),
+        ("shape of the positions", positions, shape),
     ):
         if got != here:
             raise CheckpointError(

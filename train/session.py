@@ -111,7 +111,7 @@ class Session:
         """
         check_is_of_run(
             checkpoint,
-            game=game_text(self.game.spec),
+            spec=self.game.spec,
             network=self.config.network,
             run=self.run_dir,
         )

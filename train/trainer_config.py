@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from alphago.errors import check_config, check_count
+from alphago.types import MAX_THREADS
 from train.optimizers import OPTIMIZERS
 
 PRECISIONS = ("auto", "bf16", "fp32")
@@ -64,7 +65,9 @@ class TrainerConfig:
             check_config(f"train.{name}", value, value in choices, ", ".join(choices))
         # Batch norm cannot learn from one row.
         check_count("train.batch_size", self.batch_size, at_least=2)
-        check_count("train.num_threads", self.num_threads, at_least=1, or_null=True)
+        check_count(
+            "train.num_threads", self.num_threads, at_least=1, at_most=MAX_THREADS, or_null=True
+        )
         check_count("train.warmup_steps", self.warmup_steps, at_least=0)
         rate, clip, average = self.learning_rate, self.gradient_clip, self.ema_decay
         check_config("train.learning_rate", rate, 0 < rate < math.inf, "a number above 0")

@@ -22,10 +22,11 @@ from alphago.network.inference import (
 )
 from alphago.network.network import NetworkConfig, load_weights, make_network
 from alphago.network.precision import PRECISIONS, Backend, Inference, PrecisionError
-from alphago.types import Evaluation, States, UInt8Array, Weights
+from alphago.types import MAX_THREADS, Evaluation, States, UInt8Array, Weights
 
 DEVICES = ("auto", "cuda", "cpu")
 NO_CUDA = "no CUDA device"
+MAX_POSITIONS = 100_000  # to measure a precision on
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +68,12 @@ class EvaluatorConfig:
         for key in ("policy_kl_limit", "value_error_limit"):
             value = getattr(self, key)
             check_config(f"evaluator.{key}", value, value >= 0, "a number of at least 0")
-        check_count("evaluator.num_positions", self.num_positions, at_least=1)
-        check_count("evaluator.num_threads", self.num_threads, at_least=1, or_null=True)
+        check_count(
+            "evaluator.num_positions", self.num_positions, at_least=1, at_most=MAX_POSITIONS
+        )
+        check_count(
+            "evaluator.num_threads", self.num_threads, at_least=1, at_most=MAX_THREADS, or_null=True
+        )
 
 
 class NetworkEvaluator:

@@ -27,6 +27,16 @@ from alphago.types import Weights
 HEADS = ("fixed", "pooled")
 # Every second block pools, the first never: KataGo's networks of 6 and 10 blocks do much the same.
 POOLING_EVERY = 2
+# Bounds on what a file may ask for before its weights are looked at. The largest networks of these
+# games have some 1e8 weights.
+_LARGEST = {
+    "num_blocks": 1000,
+    "num_channels": 4096,
+    "policy_channels": 512,
+    "value_channels": 512,
+    "value_hidden": 8192,
+}
+_MOST_WEIGHTS = 1_000_000_000
 FINAL_LAYER_STD = 0.01  # first priors are close to uniform and first values close to 0
 # Put before every name by torch.compile and by data parallel wrappers.
 WRAPPER_PREFIXES = ("_orig_mod.", "module.")
@@ -63,14 +73,15 @@ class NetworkConfig:
 
     def __post_init__(self) -> None:
         """Checks the sizes."""
-        for name in (
-            "num_blocks",
-            "num_channels",
-            "policy_channels",
-            "value_channels",
-            "value_hidden",
-        ):
-            check_count(f"network.{name}", getattr(self, name), at_least=1)
+        for name, largest in _LARGEST.items():
+            check_count(f"network.{name}", getattr(self, name), at_least=1, at_most=largest)
+        num_weights = 2 * self.num_blocks * (3 * self.num_channels) ** 2  # of the blocks' kernels
+        check_config(
+            "network",
+            f"{self.num_blocks} blocks of {self.num_channels} channels",
+            num_weights <= _MOST_WEIGHTS,
+            f"up to {_MOST_WEIGHTS} weights in all kernels of 3x3",
+        )
         check_count(
             "network.pooling_channels",
             self.pooling_channels,

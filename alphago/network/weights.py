@@ -6,6 +6,7 @@ Nothing here is a pickle.
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,13 +16,24 @@ import numpy as np
 import safetensors.numpy
 
 from alphago.errors import CheckpointError, ConfigError
-from alphago.files import MANIFEST_FILE, reason, replace_file
+from alphago.files import (
+    MANIFEST_FILE,
+    MIB,
+    check_is_file,
+    read_text_file,
+    reason,
+    replace_file,
+)
 from alphago.network.network import NetworkConfig
 from alphago.types import UInt8Array, Weights
 
 WEIGHTS_FILE = "weights.safetensors"  # the network that plays
 POSITIONS_FILE = "positions.safetensors"
 CHECKPOINT_SCHEMA_VERSION = 1  # of the manifest and of the files beside it
+_FILE_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
+_MOST_MANIFEST_BYTES = MIB
+_MOST_POSITION_BYTES = 64 * MIB  # eight positions' cells in each
+_WEIGHT_KINDS = "biuf"  # of dtypes: what numpy knows itself
 _MANIFEST_TYPES: dict[str, tuple[type, str]] = {  # by entry, with what is allowed in words
     "game": (str, "the name of a game"),
     "network": (dict, "the sizes of the network"),
@@ -82,14 +94,18 @@ def read_weights(path: Path) -> tuple[Weights, dict[str, str]]:
             that is not finite: no search can use what such a network answers.
     """
     try:
+        check_is_file(path)
         with safetensors.safe_open(path, framework="numpy") as file:
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
             metadata = dict(file.metadata() or {})
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
-    except safetensors.SafetensorError as error:
+    # TypeError, AttributeError, ValueError: of types that numpy does not know.
+    except (safetensors.SafetensorError, TypeError, AttributeError, ValueError) as error:
         raise CheckpointError(f"{path}: broken, or no safetensors file ({error})") from error
     for name, array in weights.items():
+        if array.dtype.kind not in _WEIGHT_KINDS:
+            raise CheckpointError(f"{path}: {name} is {array.dtype}, allowed: numbers")
         if not np.isfinite(array).all():
             raise CheckpointError(f"{path}: {name} is not finite")
     return weights, metadata
@@ -117,14 +133,18 @@ def read_positions(path: Path) -> UInt8Array:
     """
     arrays, _ = read_weights(path)
     try:
-        shape = np.ravel(arrays["shape"]).astype(int).tolist()
-        bits = np.asarray(arrays["bits"], np.uint8)
+        sizes, bits = arrays["shape"], arrays["bits"]
     except KeyError as error:
         raise CheckpointError(f"{path}: holds no positions (has no {error})") from error
+    if sizes.dtype != np.int64 or sizes.shape != (4,) or bits.dtype != np.uint8:
+        raise CheckpointError(f"{path}: holds no positions ({bits.dtype} for {sizes.dtype})")
+    shape: list[int] = sizes.tolist()
+    if bits.size > _MOST_POSITION_BYTES:  # eight times as many once they are unpacked
+        raise CheckpointError(f"{path}: holds too many positions ({bits.size} bytes)")
     # numpy fills up bits that are missing with zeros.
-    if len(shape) != 4 or min(shape) < 1 or bits.shape != (-(-math.prod(shape) // 8),):
+    if min(shape) < 1 or bits.shape != (-(-math.prod(shape) // 8),):
         raise CheckpointError(f"{path}: holds no positions ({bits.size} bytes for {shape})")
-    return np.unpackbits(bits, count=math.prod(shape)).reshape(shape)
+    return np.unpackbits(bits.view(np.uint8), count=math.prod(shape)).reshape(shape)
 
 
 def load_player_network(
@@ -186,6 +206,7 @@ def sha256_of(path: Path) -> str:
         CheckpointError: if the file cannot be read.
     """
     try:
+        check_is_file(path)
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
@@ -224,7 +245,7 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
     """
     path = folder / MANIFEST_FILE
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(read_text_file(path, at_most=_MOST_MANIFEST_BYTES))
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
     except (ValueError, RecursionError) as error:  # the latter where lists lie too deep
@@ -241,7 +262,11 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
             raise CheckpointError(f"{path}: has no entry {key!r}")
         if not isinstance(manifest[key], kind) or isinstance(manifest[key], bool):
             raise CheckpointError(f"{path}: {key}: got {manifest[key]!r}, allowed: {allowed}")
+    if manifest["step"] < 0:
+        raise CheckpointError(f"{path}: step: got {manifest['step']}, allowed: 0 or more")
     for name, facts in manifest["files"].items():
+        if not _FILE_NAME.fullmatch(name):  # a path would lead out of the folder
+            raise CheckpointError(f"{path}: files: got the name {name[:40]!r}")
         if not isinstance(facts, dict):
             raise CheckpointError(f"{path}: {name}: got {facts!r}, allowed: size and checksum")
     return manifest

@@ -13,10 +13,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-import yaml
-
-from alphago.errors import AlphagoError, CheckpointError, PlayerError
-from alphago.files import BEST_FILE, CHECKPOINTS_FOLDER, CONFIG_FILE, MANIFEST_FILE, reason
+from alphago.errors import AlphagoError, CheckpointError, PlayerError, check_count
+from alphago.files import (
+    BEST_FILE,
+    CHECKPOINTS_FOLDER,
+    CONFIG_FILE,
+    MANIFEST_FILE,
+    read_text_file,
+    reason,
+)
 from alphago.games import make_game
 from alphago.games.game import Game, GameSpec
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
@@ -24,7 +29,8 @@ from alphago.network.network import NetworkConfig
 from alphago.network.weights import NetworkInfo, load_player_network
 from alphago.players.network_player import NetworkPlayer, as_seen
 from alphago.search.config import SearchConfig
-from alphago.types import UInt8Array, Weights
+from alphago.types import MAX_SIMULATIONS, UInt8Array, Weights
+from alphago.yaml_files import read_yaml
 
 # What a config.yaml written before these options existed does not say of its evaluator.
 _EARLIER_EVALUATOR: dict[str, Any] = {
@@ -34,6 +40,7 @@ _EARLIER_EVALUATOR: dict[str, Any] = {
     "num_positions": 256,
 }
 
+_MOST_NAME_BYTES = 4096  # of the file that names the best checkpoint
 MOST_POSITIONS = 64  # to check precision on; a large network on a CPU takes its time for each
 
 logger = logging.getLogger(__name__)
@@ -207,20 +214,24 @@ def read_play_settings(path: Path) -> PlaySettings:
         CheckpointError: if the file is missing or lacks something.
     """
     try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+        config = read_yaml(path, error=CheckpointError)
         evaluator: dict[str, Any] = config["evaluator"]
         if evaluator["device"] == "cuda":
             evaluator["device"] = "auto"  # what was learnt on a GPU plays on any machine
+        num_simulations = config["selfplay"]["num_simulations"]
+        check_count(
+            "selfplay.num_simulations", num_simulations, at_least=0, at_most=MAX_SIMULATIONS
+        )
         return PlaySettings(
             search=SearchConfig(**config["search"]),
             evaluator=EvaluatorConfig(**(_EARLIER_EVALUATOR | evaluator)),
-            num_simulations=int(config["selfplay"]["num_simulations"]),
+            num_simulations=num_simulations,
         )
-    except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read ({reason(error)})") from error
+    except CheckpointError:
+        raise
     except KeyError as error:
         raise CheckpointError(f"{path}: has no entry {error}") from error
-    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise CheckpointError(f"{path}: no configuration of a run ({error})") from error
 
 
@@ -240,13 +251,13 @@ def _best_checkpoint(run: Path) -> Path:
     """Returns the checkpoint that the file `best` of a run names."""
     pointer = run / BEST_FILE
     try:
-        name = pointer.read_text(encoding="utf-8").strip()
+        name = read_text_file(pointer, at_most=_MOST_NAME_BYTES).strip()
     except OSError as error:
         raise CheckpointError(f"{pointer}: cannot be read ({reason(error)})") from error
-    except UnicodeDecodeError as error:
+    except ValueError as error:
         raise CheckpointError(f"{pointer}: no text ({error})") from error
     if name not in {folder.name for folder in _checkpoints(run).values()}:
-        raise CheckpointError(f"{pointer}: names the checkpoint {name!r}, which is not there")
+        raise CheckpointError(f"{pointer}: names the checkpoint {name[:40]!r}, which is not there")
     return run / CHECKPOINTS_FOLDER / name
 
 

@@ -17,13 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from alphago.games.go.game import Go
-from alphago.games.go.naming import MOST_MOVES
 from alphago.games.go.rules import GoRules
 from alphago.games.go.vertices import handicap_actions
 from alphago.protocols.colors import BLACK, WHITE
 from alphago.protocols.gtp import ILLEGAL_MOVE, GtpError
 from alphago.protocols.sgf import SgfGame
-from alphago.protocols.sgf_games import go_of_sgf, replay_sgf, with_komi
+from alphago.protocols.sgf_games import MOST_MOVES, go_of_sgf, replay_sgf, with_komi
 from alphago.types import States
 
 # Moves that a game has room for at first: more than nearly all games have, since the tree of a

@@ -4,6 +4,7 @@ A search wants to know whether there is a word at all (an analysis ends then), a
 session is about to end: `quit` was sent, the input has ended, or nobody reads the answers.
 """
 
+import re
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -12,6 +13,9 @@ from typing import Protocol
 from alphago.protocols.gtp import parse_command
 
 _CHUNK = 1 << 16  # bytes
+_LONGEST_LINE = 1 << 20  # bytes; what is longer is no command
+_MOST_WAITING = 10_000  # lines; whoever sends more waits until some are answered
+_TOO_LONG = "a_line_of_more_than_1_MiB"  # stands for one, and is no command
 
 
 class InputWatch(Protocol):
@@ -68,14 +72,21 @@ class InputLines:
         """Returns the next line as soon as there is one, None at the end of the input."""
         with self._changed:
             self._changed.wait_for(self.is_waiting)
-            return self._lines.popleft() if self._lines else None
+            line = self._lines.popleft() if self._lines else None
+            self._changed.notify_all()
+            return line
 
     def _read_all(self) -> None:
-        rest = b""
+        rest = bytearray()  # of a line whose end is not there yet, not much more than the longest
         while chunk := self._read_chunk():
-            *lines, rest = (rest + chunk).split(b"\n")
+            *lines, end = chunk.split(b"\n")
+            if lines:
+                lines[0] = bytes(rest) + lines[0]
+                rest.clear()
+            if len(rest) <= _LONGEST_LINE:
+                rest += end
             self._add(lines)
-        self._add([rest] if rest else [])
+        self._add([bytes(rest)] if rest else [])
         with self._changed:
             self._has_ended = self._is_ending = True
             self._changed.notify_all()
@@ -88,13 +99,25 @@ class InputLines:
 
     def _add(self, lines: list[bytes]) -> None:
         # Names of files need not be UTF-8, and have to come out as they went in.
-        texts = [line.decode("utf-8", "surrogateescape") for line in lines]
+        texts = [
+            line.decode("utf-8", "surrogateescape")
+            if len(line) <= _LONGEST_LINE
+            else _id_of(line) + _TOO_LONG
+            for line in lines
+        ]
         # Settled here, once for each line: a search asks after every simulation.
         has_quit = any(map(_is_quit, texts))
         with self._changed:
+            self._changed.wait_for(lambda: len(self._lines) < _MOST_WAITING)
             self._lines.extend(texts)
             self._is_ending = self._is_ending or has_quit
             self._changed.notify_all()
+
+
+def _id_of(line: bytes) -> str:
+    """Returns the number that a long line begins with, and a blank."""
+    found = re.match(rb"[0-9]{1,20}(?= )", line)
+    return f"{found[0].decode('ascii')} " if found else ""
 
 
 def _is_quit(line: str) -> bool:

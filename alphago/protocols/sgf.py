@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alphago.errors import SgfError
-from alphago.files import reason
+from alphago.files import MIB, read_file, reason
 from alphago.protocols.colors import COLOR_LETTERS
 from alphago.protocols.sgf_text import (
     GameText,
@@ -29,6 +29,7 @@ from alphago.protocols.sgf_text import (
 from alphago.types import Int8Array
 
 MAX_SIZE = 25
+_MOST_BYTES = 16 * MIB  # of a file
 _DEFAULT_SIZE = 19
 _LARGEST_SIZE_WITH_TT = 19  # up to here [tt] is a pass, by FF[3]; beyond it is a point
 _LETTERS = "abcdefghijklmnopqrstuvwxy"  # columns from the left, rows from the top
@@ -139,7 +140,7 @@ def read_sgf(file: str | Path | bytes) -> list[SgfGame]:
     else:
         source = str(file)
         try:
-            data = Path(file).read_bytes()
+            data = read_file(file, at_most=_MOST_BYTES)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             why = reason(error) if isinstance(error, OSError) else str(error)
             raise SgfError(f"{source}: cannot be read: {why}") from error

@@ -14,7 +14,7 @@ import numpy as np
 
 from alphago.errors import IllegalActionError, RulesError, SgfError
 from alphago.games.go.game import Go
-from alphago.games.go.naming import MOST_MOVES, default_max_moves
+from alphago.games.go.naming import default_max_moves
 from alphago.games.go.rules import (
     DEFAULT_RULE_SET,
     RULE_SETS,
@@ -37,6 +37,9 @@ _RULE_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 # For files that name no rules: whatever was played, it was hardly under more than the simple ko.
 USUAL_RULES = replace(RULE_SETS[DEFAULT_RULE_SET], ko="simple")
+# Of a game that is loaded, or played by GTP. A position has room for all moves of its game, and the
+# one after each move is kept: 4,000 of them take 210 MB on 25x25, 10,000 would take 1.2 GB.
+MOST_MOVES = 4000
 _STONES = (BLACK, WHITE)
 _BATCH = 128  # games replayed in lockstep: their states fit a processor's cache
 

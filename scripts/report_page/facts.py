@@ -9,10 +9,11 @@ from pathlib import Path
 import yaml
 
 from alphago.errors import CheckpointError
-from alphago.files import CHECKPOINTS_FOLDER, CONFIG_FILE, reason
+from alphago.files import CHECKPOINTS_FOLDER, CONFIG_FILE
 from alphago.games import Game, make_game
 from alphago.network.precision import BITS
 from alphago.players.loading import FoundNetwork
+from alphago.yaml_files import read_bounded_yaml
 from scripts.machine import describe_machine
 from scripts.main import DISTRIBUTION
 from scripts.report_page.json_files import Json, number, read_json, text
@@ -53,10 +54,10 @@ def read_config(run: Path) -> tuple[Json, str]:
     """
     path = run / CONFIG_FILE
     try:
-        written = path.read_text(encoding="utf-8")
+        written = read_bounded_yaml(path, error=CheckpointError)
         config = yaml.safe_load(written)
-    except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from error
+    except CheckpointError:
+        raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: no configuration of a run ({error})") from error
     if not isinstance(config, dict):

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from alphago.errors import CheckpointError
-from alphago.files import reason
+from alphago.files import MIB, read_file, reason
 
 Json: TypeAlias = dict[str, Any]
+
+_MOST_BYTES = 256 * MIB  # of a file
 
 
 def number(value: object) -> float | None:
@@ -51,7 +53,7 @@ def read_json(path: Path) -> Json | None:
         CheckpointError: if it cannot be read or holds something else.
     """
     try:
-        content = parse_json(path.read_bytes())
+        content = parse_json(read_file(path, at_most=_MOST_BYTES))
     except FileNotFoundError:
         return None
     except OSError as error:

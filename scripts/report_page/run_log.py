@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from alphago.errors import CheckpointError
-from alphago.files import reason
+from alphago.files import MIB, read_file, reason
 from scripts.report_page.json_files import Json, number, parse_json
 
 LOG_FILE = "log.jsonl"
+_MOST_BYTES = 1024 * MIB
 MAX_ROWS = 400  # iterations a page shows; of longer runs evenly spaced ones, the last included
 
 Numbers: TypeAlias = dict[str, float | None]  # of a line by key; None where it holds no number
@@ -55,7 +56,7 @@ def read_log(run: Path) -> RunLog:
     """
     path = run / LOG_FILE
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_file(path, at_most=_MOST_BYTES).splitlines()
     except FileNotFoundError:
         lines = []
     except OSError as error:

@@ -197,8 +197,8 @@ def test_a_game_nobody_knows_is_refused(run):
     [
         (None, "cannot be read"),
         ("", "no configuration"),
-        ("search: [", "no configuration"),
-        ("[" * 5000, "no configuration"),
+        ("search: [", "no YAML"),
+        ("[" * 5000, "lie too deep"),
         (CONFIG.replace("selfplay", "selfpaly"), "has no entry 'selfplay'"),
         (CONFIG.replace("fpu_reduction: 0.2", "fpu_reduction: -1"), r"search\.fpu_reduction"),
     ],

@@ -115,3 +115,31 @@ def test_loop_ends_quietly_when_nobody_reads() -> None:
     serve(Gtp().engine, lines, write=write)
     assert lines.next() == "name"
     feed(b"")
+
+
+def test_a_line_too_long_for_any_command_is_refused_by_its_number_and_the_next_answered() -> None:
+    lines, feed = reader()
+    feed(b"12 play b ")
+    for _ in range(40):
+        feed(b"A1 " * 20_000)
+    feed(b"\nname\n")
+    feed(b"x" * (3 << 20))
+    feed(b"")
+    answers: list[str] = []
+    serve(Gtp("random").engine, lines, write=answers.append)
+    assert answers == ["?12 unknown command\n\n", "= alphago\n\n", "? unknown command\n\n"]
+
+
+def test_whoever_sends_many_lines_waits_until_some_are_answered() -> None:
+    asked = 0
+
+    def read(size: int) -> bytes:
+        nonlocal asked
+        asked += 1
+        return b"name\n" * 1000 if asked <= 100 else b""
+
+    lines = InputLines(read)
+    for _ in range(100_000):
+        assert lines.next() == "name"
+        assert len(lines._lines) <= 11_000
+    assert lines.next() is None

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,6 +69,12 @@ def random_engine() -> Iterator[subprocess.Popen[str]]:
     process = start("random", "game=go_5x5")
     yield process
     end(process)
+
+
+def test_the_engine_speaks_to_its_pipe_alone(random_engine: subprocess.Popen[str]) -> None:
+    assert ask(random_engine, "name") == "alphago"
+    process = psutil.Process(random_engine.pid)
+    assert [one for each in (process, *process.children()) for one in each.net_connections()] == []
 
 
 def test_nothing_but_gtp_on_standard_output(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_superko_is_a_matter_of_the_rules(name: str, number: int) -> None:
         ("(;SZ[5];B[ba];W[];B[ab];W[aa])", "SGF: move 4: White A5: a ko .*, or suicide"),
         ("(;SZ[5];B[ba];W[];B[ab];AW[aa])", "SGF: move 3: .* a chain without liberty at A5"),
         ("(;SZ[5]KM[6.3];B[aa])", r"SGF: komi: got 6\.3, allowed: an integer or a half"),
-        ("(;SZ[5]" + ";B[];W[]" * 5001 + ")", "SGF: got 10002 moves, allowed: at most 10000"),
+        ("(;SZ[5]" + ";B[];W[]" * 2001 + ")", "SGF: got 4002 moves, allowed: at most 4000"),
     ],
 )
 def test_refusal_names_file_move_and_reason(text: str, message: str) -> None:

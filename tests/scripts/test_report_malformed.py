@@ -200,8 +200,8 @@ def test_settings_of_a_wrong_type_are_not_shown(run: Path, value: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [", "no configuration of a run"),
-        ("[" * 2_000, "no configuration of a run"),
+        ("a: [", "no YAML"),
+        ("[" * 2_000, "no YAML"),
         ("when: 2020-99-99", "no configuration of a run"),
         ("7", "no configuration of a run (it is no mapping)"),
         ("game: {}", "no configuration of a run (it names no game)"),

@@ -70,10 +70,33 @@ WRONG = [
     (["seed=3", "--train.batch-size"], ["options are written train.batch_size=VALUE"]),
     (["--batch-size", "512"], ["unknown option", "options are written train.batch_size=512"]),
     (["--nothing-like-it"], ["--nothing-like-it: unknown option"]),
+    # Values that would look something up, or run something.
+    (["run_dir=${oc.env:HOME}"], ["run_dir=${oc.env:HOME}", "refer to another option"]),
+    (["minutes=${oc.decode:'1'}"], ["refer to another option"]),
+    (["suite.file=${oc.${game.name}:HOME}"], ["refer to another option"]),
+    (["seed=${hydra:job.num}"], ["refer to another option"]),
+    (["seed=${oc.env:SEED,1}"], ["refer to another option"]),
+    (["network._target_=os.system"], ["network._target_", "unknown key"]),
+    (["network={_target_: os.mkdir, path: x}"], ["network"]),
+    (["train={_target_: os.mkdir, path: x}"], ["train._target_"]),
+    (["_target_=os.mkdir"], ["_target_", "unknown key"]),
+    (["hydra.searchpath=[file:///tmp]"], ["hydra.searchpath", "run_dir"]),
+    # Values of endless size or depth.
+    (["seed=" + "9" * 4000], ["seed"]),
+    (["seed=" + "9" * 5000], ["seed=999", "too long"]),
+    (["network.auxiliary=" + "[" * 41], ["network.auxiliary=[[", "too long"]),
+    (["network.heads=" + "a" * 4150], ["network.heads", "fixed, pooled"]),
+    (["x" * 300 + "=1"], ["xxx: unknown key"]),
+    (["\x1b[31mseed=1"], [r"\x1b[31mseed: unknown key"]),
+    (["--multirun", "seed=range(0,1000000000)"], ["more than 1000 values"]),
+    (["--multirun", "seed=range(0,100)", "keep_checkpoints=range(1,20)"], ["1900 runs"]),
+    (["network.num_blocks=1000000000"], ["network.num_blocks", "from 1 to"]),
+    (["network.num_blocks=1000", "network.num_channels=4000"], ["network", "weights"]),
+    (["evaluator.num_threads=1000000"], ["evaluator.num_threads", "from 1 to"]),
 ]
 
 
-@pytest.mark.parametrize(("words", "expected"), WRONG, ids=lambda value: " ".join(value))
+@pytest.mark.parametrize(("words", "expected"), WRONG, ids=lambda value: " ".join(value)[:60])
 def test_wrong_option_is_one_line_and_creates_nothing(
     words: list[str],
     expected: list[str],

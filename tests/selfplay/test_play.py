@@ -10,7 +10,7 @@ from alphago.games import Game
 from alphago.games.notation import replay
 from alphago.search import BatchSearch
 from selfplay import play as module
-from selfplay.game_in_progress import has_sure_winner
+from selfplay.game_in_progress import has_sure_winner, read_game
 from selfplay.records import GameRecord, check_record
 from tests.reference.forced_pass_game import ForcedPassGame
 from tests.reference.game_records import assert_same_record
@@ -357,3 +357,43 @@ def test_a_game_that_is_decided_has_no_more_full_searches_than_others() -> None:
         decided_full_search_probability=1.0,
     )
     assert not any(record.is_target.any() for record in selfplay.play(10).records)
+
+
+UNFINISHED = {
+    "index": 3,
+    "network_version": 1,
+    "rng": np.random.default_rng(1).bit_generator.state,
+    "actions": [4, 0],
+    "targets": [[[0, 4], [0.25, 0.75]], None],
+    "root_values": [0.5, -0.5],
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"index": -1},
+        {"index": True},
+        {"network_version": 2**70},
+        {"rng": {}},
+        {"actions": [4, 4]},
+        {"actions": [4, 0.5]},
+        {"actions": [4, 0, 1]},
+        {"actions": [0, 1, 3, 4, 6], "targets": [None] * 5, "root_values": [0.0] * 5},
+        {"targets": [None]},
+        {"targets": [[[0], [0.5, 0.5]], None]},
+        {"targets": [[["a"], [1.0]], None]},
+        {"targets": [[[0], [float("nan")]], None]},
+        {"root_values": [float("nan"), 0.0]},
+        {"root_values": ["a", 0.0]},
+        {"root_values": [0.0, 2.0]},
+    ],
+)
+def test_an_unfinished_game_that_is_none_is_refused_and_changes_nothing(changes):
+    selfplay = make_selfplay()
+    before = selfplay.snapshot()
+    assert read_game(TTT, UNFINISHED).movers == [0, 1]
+    snapshot = {"actor": 0, "num_games_begun": 4, "games": [UNFINISHED | changes]}
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        selfplay.restore(snapshot)
+    assert selfplay.snapshot() == before

@@ -1,6 +1,8 @@
 """A run whose folder cannot be written to, or that ended at a bad moment: one clear error each."""
 
+import errno
 import json
+import os
 import resource
 from pathlib import Path
 
@@ -39,15 +41,26 @@ def test_a_disk_without_room_for_the_lock_is_one_error(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_full_disk_under_the_log_ends_the_run_with_its_name(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").symlink_to(FULL)
+def test_a_full_disk_under_the_log_ends_the_run_with_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("train.metrics.refuse_links", lambda path, flags: os.open(FULL, flags))
     with pytest.raises(CheckpointError, match=r"log\.jsonl: cannot be written: disk full"):
         train(tmp_path, tiny_config(games=6))
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "state.json"])
-def test_a_small_file_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> None:
-    (tmp_path / f"{name}.tmp").symlink_to(FULL)
+def test_a_small_file_that_cannot_be_written_is_named(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flush = os.fsync
+
+    def fill_up(descriptor: int) -> None:
+        if os.readlink(f"/proc/self/fd/{descriptor}") == str(tmp_path / f"{name}.tmp"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fill_up)
     with pytest.raises(CheckpointError, match=f"{name}: cannot be written: disk full"):
         train(tmp_path, tiny_config(games=6))
 

@@ -1,6 +1,8 @@
 """TensorBoard and the log, read back as a person's tools would read them."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,3 +105,13 @@ def test_a_line_of_the_log_is_whole_before_the_next_begins(tmp_path: Path) -> No
     lines = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["event"] for line in lines] == ["sitting"]
     writer.close()
+
+
+def test_tensorboard_needs_nothing_that_new_setuptools_lack() -> None:
+    """Version 82 removed `pkg_resources`; TensorBoard asks for it up to 2.20."""
+    program = (
+        "import sys; sys.modules['pkg_resources'] = None;"
+        " import tensorboard.main; from torch.utils.tensorboard import SummaryWriter"
+    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=False)
+    assert done.returncode == 0

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from alphago.errors import AlphagoError
-from eval.yaml_files import read_yaml
+from alphago.yaml_files import read_yaml
 
 
 def test_keys_of_different_kinds_and_several_merges_are_no_repetition(tmp_path: Path) -> None:
