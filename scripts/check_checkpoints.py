@@ -119,9 +119,9 @@ def check_best(run: Path, checked: Sequence[CheckedCheckpoint]) -> list[Finding]
         name = read_best(run)
         if name is not None and not _is_there(run, name):
             name = read_best(run)  # a run may have promoted another network just then
-    except (OSError, ValueError) as error:
-        what = reason(error) if isinstance(error, OSError) else "no text"
-        return [_best_is_of_no_use(run, f"cannot be read: {what}", sound[-1])]
+    except CheckpointError as error:
+        what = str(error).removeprefix(f"{run / BEST_FILE}: ")
+        return [_best_is_of_no_use(run, what, sound[-1])]
     if name is None:
         return [Finding(NOTE, BEST_FILE, "missing", "players take the newest checkpoint")]
     is_broken = any(each.name == name and each.fault for each in checked)
@@ -200,7 +200,7 @@ def _check_loads(
 
     On the CPU: a run that is going on may need all of the GPU.
     """
-    from alphago.games import game_text, make_game
+    from alphago.games import make_game
     from alphago.network.network import load_weights, make_network
     from train.followers import make_trainer, trainer_setup
 
@@ -209,9 +209,8 @@ def _check_loads(
         load_weights(network, weights)
     if config is None:
         return
-    text = game_text(make_game(config.game.text).spec)
-    run = folder.parent.parent
-    check_is_of_run(checkpoint, game=text, network=config.network, run=run)
+    spec, run = make_game(config.game.text).spec, folder.parent.parent
+    check_is_of_run(checkpoint, spec=spec, network=config.network, run=run)
     setup = trainer_setup(config, device="cpu")
     with wrong_kind_errors("state of the trainer"):
         make_trainer(setup, None).load_state_dict(checkpoint.trainer_tensors, state.trainer)

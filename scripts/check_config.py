@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alphago.errors import AlphagoError, CheckpointError
-from alphago.files import CONFIG_FILE, reason, set_aside
+from alphago.files import CONFIG_FILE, read_text_file, reason, set_aside
+from alphago.yaml_files import MOST_BYTES
 from scripts.check_findings import FAULT, NOTE, Finding, Repair
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _copy_from(checkpoint: Path, run: Path) -> Repair:
     def repair() -> str:
         path, done = run / CONFIG_FILE, f"taken from checkpoint {checkpoint.name}"
         try:
-            text = (checkpoint / CONFIG_FILE).read_text(encoding="utf-8")
+            text = read_text_file(checkpoint / CONFIG_FILE, at_most=MOST_BYTES)
             if path.exists():
                 done += f"; the old one set aside as {set_aside(path).relative_to(run)}"
         except OSError as error:

@@ -29,7 +29,6 @@ from alphago.files import (
     CHECKPOINTS_FOLDER,
     CONFIG_FILE,
     MANIFEST_FILE,
-    MIB,
     read_text_file,
     reason,
     replace_file,
@@ -61,7 +60,7 @@ _FILES = (  # beside them POSITIONS_FILE, which the first version did not write
 )
 _TEMPORARY = ".tmp-"  # beginning of the name of a folder that is being written or removed
 _REPLACED = ".replaced"  # end of the name of a checkpoint whose place another is about to take
-_MOST_TEXT_BYTES = 256 * MIB  # the state holds all unfinished games with their policies
+_MOST_TEXT_BYTES = 2**28  # the state holds all unfinished games with their policies
 _NUM_NEWEST = 3  # checkpoints that always stay
 _NAME = re.compile(rf"(\d{{8,}})({re.escape(_REPLACED)})?")
 

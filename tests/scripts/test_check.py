@@ -277,7 +277,7 @@ HARMS: dict[str, tuple[Callable[[Path], object], str, str, str]] = {
     "best of bytes": (
         lambda run: (run / "best").write_bytes(b"\xff\xfe"),
         "best",
-        "cannot be read: no text",
+        "no text",
         "`alphago play` finds no network",
     ),
     "sittings": (
