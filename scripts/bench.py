@@ -275,4 +275,4 @@ def _compare_actors(
     config = sample.config
     num_gpus = share_out(config.selfplay, config.evaluator).num_gpus
     with ray_session(num_actors=num_actors, num_gpus=num_gpus):
-        return measure_actors(sample, num_actors=num_actors, seconds=seconds)
+        return measure_actors(sample, num_actors=num_actors, num_gpus=num_gpus, seconds=seconds)

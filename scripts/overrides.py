@@ -26,6 +26,7 @@ CONFIG_FOLDER = Path(configs.__file__).resolve().parent
 GROUPS = ("game", "network", "selfplay", "experiment")
 OPTIONAL_GROUPS = ("experiment",)
 TEXT_KEYS = (
+    "ray.address",
     "run_dir",
     "suite.file",
     "yardstick.player",

@@ -58,7 +58,10 @@ def main(argv: Sequence[str], *, team: "Team | None" = None) -> None:
     print(f"run: {folder}", flush=True)
     if changes:
         print(format_changes(changes), flush=True)
-    run_and_report(run_config, folder=folder, resume=True, team=team)
+    from scripts.ray_cluster import cluster_of
+
+    with cluster_of(run_config):
+        run_and_report(run_config, folder=folder, resume=True, team=team)
 
 
 def find_changes(saved: "DictConfig", config: "DictConfig") -> list[Change]:

@@ -11,8 +11,9 @@ from alphago.types import UInt8Array, Weights
 from scripts.gpu_watch import GpuWatch
 from scripts.network_speed import SampleNetwork, first_rows
 from selfplay.actors import ActorSetup, SelfPlayActor, with_groups
+from selfplay.places import OneMachine
 from selfplay.play import PlayReport
-from selfplay.pool import RayPool
+from selfplay.ray_pool import RayPool
 from selfplay.resources import groups_per_actor
 from train.config import actor_setup
 
@@ -99,13 +100,14 @@ def _measure_cached(sample: SampleNetwork, *, seconds: float) -> dict[str, float
 
 
 def measure_actors(
-    sample: SampleNetwork, *, num_actors: int, seconds: float
+    sample: SampleNetwork, *, num_actors: int, num_gpus: int, seconds: float
 ) -> dict[str, float | int | None]:
     """Returns what several actors do at once, each in a process of its own. Ray must be running.
 
     Args:
         sample: game, network and configuration.
         num_actors: how many are compared with one.
+        num_gpus: GPUs that they share.
         seconds: how long to measure either.
 
     Returns:
@@ -113,8 +115,11 @@ def measure_actors(
         `gpu_share`, the part of the time in which the GPUs were busy (None without any), and
         `bytes_per_actor`, the largest resident memory of a process.
     """
-    setup = with_groups(actor_setup(sample.config))
-    pool = RayPool(setup, num_actors=num_actors, first_actor=0)
+    setup = actor_setup(sample.config)
+    num_groups = groups_per_actor(setup.selfplay, setup.evaluator)
+    setup = with_groups(setup, num_groups)
+    places = OneMachine(num_actors=num_actors, num_groups=num_groups, num_gpus=num_gpus)
+    pool = RayPool(setup, places, first_actor=0)
     arguments = (
         _without_cache(_spread_games(setup)),
         sample.weights,
@@ -122,11 +127,13 @@ def measure_actors(
         seconds,
     )
     try:
+        while pool.state().num_starting:  # else one that has started would do their part
+            pool.drain(TURN_S)
         _total_rate(pool, (*arguments[:3], 0.0), num_actors=num_actors)  # all are warm now
         one = _total_rate(pool, arguments, num_actors=1)
         with GpuWatch() as watch:
             several = _total_rate(pool, arguments, num_actors=num_actors)
-        memory = pool.resident_bytes(give_up=lambda: False)
+        memory = pool.memory(give_up=lambda: False)
     finally:
         pool.close()
     return {
@@ -135,7 +142,7 @@ def measure_actors(
         "evaluations_per_s": several,
         "ratio": several / one,
         "gpu_share": watch.share,
-        "bytes_per_actor": max(memory),
+        "bytes_per_actor": max(each.resident_bytes for each in memory),
     }
 
 

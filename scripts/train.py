@@ -182,20 +182,26 @@ def prepare(run_config: "RunConfig", *, team: "Team | None" = None) -> "RunConfi
 
 def start(run_config: "RunConfig", *, team: "Team | None" = None) -> tuple[Path, bool]:
     """Makes the folder of a new run and trains; returns it, and whether Ctrl-C ended the run."""
+    from scripts.ray_cluster import cluster_of
     from train.config import config_text
     from train.run_folder import write_text
 
-    folder = make_run_folder(run_config.run_dir, game_name=run_config.game.name, now=datetime.now())
-    # Before Ray starts, which takes seconds: a folder with this file can be resumed.
-    write_text(folder / CONFIG_FILE, config_text(run_config))
-    print(f"run: {folder}", flush=True)
-    return folder, run_and_report(run_config, folder=folder, resume=False, team=team)
+    name = run_config.game.name
+    with cluster_of(run_config):  # what is wrong with it is told before there is a folder
+        folder = make_run_folder(run_config.run_dir, game_name=name, now=datetime.now())
+        # Before a Ray of our own starts, which takes seconds: a folder with this file can be
+        # resumed.
+        write_text(folder / CONFIG_FILE, config_text(run_config))
+        print(f"run: {folder}", flush=True)
+        return folder, run_and_report(run_config, folder=folder, resume=False, team=team)
 
 
 def run_and_report(
     run_config: "RunConfig", *, folder: Path, resume: bool, team: "Team | None" = None
 ) -> bool:
     """Trains in a folder, then says how it ended and what to do with it now.
+
+    The cluster of the run, if it has one, must have been joined.
 
     Returns:
         Whether Ctrl-C ended it.
@@ -207,7 +213,7 @@ def run_and_report(
     from train.stopping import INTERRUPTED
 
     with contextlib.ExitStack() as stack:
-        if run_config.selfplay.mode == "ray":
+        if run_config.selfplay.mode == "ray" and run_config.ray.address is None:
             resources = share_out(run_config.selfplay, run_config.evaluator)
             stack.enter_context(ray_session(**resources._asdict()))
         progress = make_progress()

@@ -346,7 +346,7 @@ class RayWorkers:
 
 def _answer(call: Any, *, slot: int) -> Any:
     """Returns what a call answered; an error of ours comes as it was raised in the worker."""
-    from selfplay.pool import DEAD, answer_of
+    from selfplay.actor_slots import DEAD, answer_of
 
     try:
         return answer_of(call)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psutil
 
@@ -19,6 +19,14 @@ from selfplay.play import PlayReport, SelfPlay
 from selfplay.resources import groups_per_actor, uses_gpu
 
 Result = TypeVar("Result")
+
+
+class ActorMemory(NamedTuple):
+    """Memory of an actor in bytes; trees and cache are allocated once and do not grow."""
+
+    resident_bytes: int  # of its process
+    tree_bytes: int  # search trees of all its groups
+    cache_bytes: int  # their caches of evaluations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +52,9 @@ class ActorSetup:
     seed: int
 
 
-def with_groups(setup: ActorSetup) -> ActorSetup:
+def with_groups(setup: ActorSetup, num_groups: int) -> ActorSetup:
     """Returns a setup in which the number of groups is decided, for all who read it alike."""
-    number = groups_per_actor(setup.selfplay, setup.evaluator)
-    return replace(setup, selfplay=replace(setup.selfplay, groups_per_actor=number))
+    return replace(setup, selfplay=replace(setup.selfplay, groups_per_actor=num_groups))
 
 
 class SelfPlayActor:
@@ -114,6 +121,14 @@ class SelfPlayActor:
         """Plays until it is enough, see `play_groups`."""
         return play_groups(self._groups, is_enough, cpu=self._cpu)
 
+    def memory(self) -> ActorMemory:
+        """Returns what this process and its games take of the memory."""
+        return ActorMemory(
+            resident_bytes=int(psutil.Process().memory_info().rss),
+            tree_bytes=sum(group.tree_bytes for group in self._groups),
+            cache_bytes=sum(group.cache_bytes for group in self._groups),
+        )
+
     def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Runs a function here: work that a run spreads over its actors, such as a gate."""
         return function(*arguments)
@@ -125,8 +140,3 @@ class SelfPlayActor:
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Goes on with the unfinished games of a snapshot."""
         restore_groups(self._groups, snapshot)
-
-
-def resident_bytes() -> int:
-    """Returns the resident memory of this process."""
-    return int(psutil.Process().memory_info().rss)

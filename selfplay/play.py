@@ -127,9 +127,19 @@ class SelfPlay:
         self._searches_are_stale = True
 
     @property
+    def tree_bytes(self) -> int:
+        """The memory of the search trees of all games, which does not grow."""
+        return self._search.num_bytes
+
+    @property
+    def cache_bytes(self) -> int:
+        """The memory of the cache of evaluations, which does not grow."""
+        return self._cache.num_bytes
+
+    @property
     def bytes_per_game(self) -> float:
         """The memory of the search of one game, its share of the cache included."""
-        return (self._search.num_bytes + self._cache.num_bytes) / self._config.num_games
+        return (self.tree_bytes + self.cache_bytes) / self._config.num_games
 
     def _make_evaluator(self) -> Evaluator:
         """Returns the network as the search asks it: behind its cache and the guard."""

@@ -40,21 +40,41 @@ def share_out(selfplay: SelfPlayConfig, evaluator: EvaluatorConfig) -> Resources
     num_gpus = torch.cuda.device_count() if uses_gpu(evaluator) else 0
     if selfplay.num_actors is not None:
         return Resources(selfplay.num_actors, num_gpus)
-    if num_gpus:  # as many on every GPU
-        per_gpu = min(usable_cpus() // num_gpus, _MOST_ACTORS_PER_GPU)
-        return Resources(max(1, per_gpu) * num_gpus, num_gpus)
     num_threads = groups_per_actor(selfplay, evaluator) * (evaluator.num_threads or 1)
-    return Resources(max(1, usable_cpus() // num_threads), num_gpus)
+    number = suitable_actors(num_cpus=usable_cpus(), num_gpus=num_gpus, num_threads=num_threads)
+    return Resources(number, num_gpus)
+
+
+def suitable_actors(*, num_cpus: int, num_gpus: int, num_threads: int) -> int:
+    """Returns how many actors suit a machine, at least one.
+
+    Args:
+        num_cpus: CPUs for them.
+        num_gpus: GPUs for them; 0 where they evaluate on the CPU.
+        num_threads: threads of an actor that evaluates on the CPU.
+    """
+    if num_gpus:  # as many on every GPU
+        return max(1, min(num_cpus // num_gpus, _MOST_ACTORS_PER_GPU)) * num_gpus
+    return max(1, num_cpus // num_threads)
 
 
 def groups_per_actor(selfplay: SelfPlayConfig, evaluator: EvaluatorConfig) -> int:
+    """Returns how many groups of games an actor of this machine plays, see `groups_on`."""
+    return groups_on(selfplay, num_gpus=int(uses_gpu(evaluator)))
+
+
+def groups_on(selfplay: SelfPlayConfig, *, num_gpus: int) -> int:
     """Returns how many groups of games an actor plays, each by a thread of its own.
 
     In one process (`inline`) a single one: with several, their finished games come in any order.
+
+    Args:
+        selfplay: how games are played.
+        num_gpus: GPUs of the actor's machine; 0 where it evaluates on the CPU.
     """
     if selfplay.groups_per_actor is not None:
         return selfplay.groups_per_actor
-    return _GROUPS_PER_ACTOR if selfplay.mode == "ray" and uses_gpu(evaluator) else 1
+    return _GROUPS_PER_ACTOR if selfplay.mode == "ray" and num_gpus else 1
 
 
 def gpu_share(*, num_actors: int, num_gpus: int) -> float:

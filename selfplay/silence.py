@@ -2,35 +2,35 @@
 
 import time
 
-from alphago.errors import TrainingError
-
 LONGEST_GAP_S = 60.0  # longer between two looks, and it was this process that stood still (Ctrl-Z)
 
 
 class SilenceWatch:
-    """Ends a run whose actors have been waited for too long."""
+    """Tells when answers have been waited for too long.
 
-    def __init__(self, *, limit_minutes: float, num_actors: int) -> None:
+    Attributes:
+        minutes: since the first look in vain after the last answer.
+    """
+
+    def __init__(self, *, limit_minutes: float) -> None:
         """Begins to listen.
 
         Args:
-            limit_minutes: how long no actor may answer.
-            num_actors: all actors, for the message.
+            limit_minutes: how long there may be no answer.
         """
+        self.minutes = 0.0
         self._limit_minutes = limit_minutes
-        self._num_actors = num_actors
         self._looked = time.monotonic()
         self._silent_since: float | None = None  # first look in vain since the last answer
 
-    def look(self, *, has_answer: bool, num_busy: int) -> None:
-        """Notes what a look at the open calls has found.
+    def look(self, *, has_answer: bool) -> bool:
+        """Notes what a look at open calls has found.
 
         Args:
-            has_answer: whether any call was answered.
-            num_busy: actors that still owe an answer.
+            has_answer: whether any of them was answered.
 
-        Raises:
-            TrainingError: if no look has found an answer for longer than the limit.
+        Returns:
+            Whether no look has found an answer for longer than the limit.
         """
         now = time.monotonic()
         stood_still = now - self._looked > LONGEST_GAP_S
@@ -39,9 +39,5 @@ class SilenceWatch:
             self._silent_since = None
         elif self._silent_since is None or stood_still:
             self._silent_since = now
-        elif now - self._silent_since > 60 * self._limit_minutes:
-            raise TrainingError(
-                f"{num_busy} of {self._num_actors} self-play actors have been silent for"
-                f" {(now - self._silent_since) / 60:.1f} minutes; they hang, or one answer takes"
-                f" longer than selfplay.silence_limit_minutes={self._limit_minutes:g}"
-            )
+        self.minutes = 0.0 if self._silent_since is None else (now - self._silent_since) / 60
+        return self.minutes > self._limit_minutes

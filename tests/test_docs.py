@@ -1,6 +1,7 @@
 """The documents keep their word: links lead somewhere, commands parse, tables match the code."""
 
 import ast
+import contextlib
 import re
 import shlex
 from collections.abc import Iterator
@@ -184,6 +185,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr("scripts.train.check_unused", lambda folder: None)
     monkeypatch.setattr("scripts.train.start", start)
     monkeypatch.setattr("scripts.resume.check_is_run", lambda folder: None)
+    monkeypatch.setattr("scripts.ray_cluster.cluster_of", lambda config: contextlib.nullcontext())
     monkeypatch.setattr("scripts.composition.load_run_config", default_config)
     monkeypatch.setattr(
         "scripts.resume.run_and_report", lambda config, **where: done.append("resume")

@@ -1,5 +1,6 @@
 """The configuration of a run: the dataclasses of all parts. Values live in `configs/` only."""
 
+import re
 from dataclasses import dataclass
 
 from omegaconf import OmegaConf
@@ -20,6 +21,9 @@ from train.replay_buffer import ReplayConfig
 from train.trainer_config import TrainerConfig
 
 LOOPS = ("synchronous", "asynchronous")
+# `HOST:PORT` of a cluster, an IPv6 address in brackets; behind `ray://` of its server for clients.
+_CLUSTER = re.compile(r"auto|(ray://)?(\[[0-9A-Fa-f:.]+\]|[^\s/:\[\]]+):(?P<port>[0-9]{1,5})")
+_MAX_PORT = 65535
 
 
 @dataclass(kw_only=True)
@@ -102,6 +106,27 @@ class SuiteConfig:
 
 
 @dataclass(kw_only=True)
+class RayConfig:
+    """Where the actors of `selfplay=ray` run.
+
+    Attributes:
+        address: a running cluster, whose machines all play (see selfplay/CLUSTER.md): `auto` for
+            the one that `ray start` has made this machine a part of, `HOST:PORT`, or
+            `ray://HOST:PORT`; null for a Ray of our own on this machine alone.
+    """
+
+    address: str | None
+
+    def __post_init__(self) -> None:
+        """Checks the form."""
+        address = "auto" if self.address is None else self.address
+        found = _CLUSTER.fullmatch(address)
+        is_address = found is not None and int(found["port"] or 1) in range(1, _MAX_PORT + 1)
+        allowed = "auto, HOST:PORT, ray://HOST:PORT, or null"
+        check_config("ray.address", self.address, is_address, allowed)
+
+
+@dataclass(kw_only=True)
 class RunConfig:
     """Everything that decides a run.
 
@@ -111,6 +136,7 @@ class RunConfig:
         search: the constants of PUCT and root noise.
         gumbel: the constants of Gumbel's rule, where `selfplay.search` names it.
         selfplay: how games are played and by how many actors.
+        ray: where these actors run.
         evaluator: device and precision of the networks that play; the trainer uses the same device.
         replay: the window of positions that are learnt from.
         train: optimiser and losses.
@@ -139,6 +165,7 @@ class RunConfig:
     search: SearchConfig
     gumbel: GumbelConfig
     selfplay: SelfPlayConfig
+    ray: RayConfig
     evaluator: EvaluatorConfig
     replay: ReplayConfig
     train: TrainerConfig
@@ -166,6 +193,8 @@ class RunConfig:
             check_count(key, getattr(self, key), at_least=1)
         for key in ("games", "steps"):
             check_count(key, getattr(self, key), at_least=1, or_null=True)
+        has_actors = self.selfplay.mode == "ray" or self.ray.address is None
+        check_config("ray.address", self.ray.address, has_actors, "null with selfplay=inline")
         minutes, target = self.minutes, self.target
         check_config("minutes", minutes, minutes is None or minutes > 0, "above 0, or null")
         check_config("seed", self.seed, 0 <= self.seed < 2**63, "an integer from 0 to 2^63 - 1")

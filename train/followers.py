@@ -153,3 +153,13 @@ def _make_own_trainer(setup: TrainerSetup, team: Team | None) -> Trainer:
         seed=setup.seed,
         team=team,
     )
+
+
+def cpus_while_actors_play(setup: TrainerSetup, team: Team | None) -> int:
+    """Returns how many CPUs of this machine learning needs while actors play.
+
+    At least one: this process also stores what they send, and replays it.
+    """
+    if setup.device != "cpu" or not setup.is_beside_actors:
+        return 1
+    return num_threads_of(setup, team) * (1 if team is None else team.local_size)

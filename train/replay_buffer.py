@@ -224,6 +224,11 @@ class ReplayBuffer:
         self._actions = np.stack([symmetry.actions for symmetry in spec.symmetries])
 
     @property
+    def num_bytes(self) -> int:
+        """The memory of all positions, which does not grow."""
+        return self._learnt.num_bytes + self._held_out.num_bytes
+
+    @property
     def num_positions(self) -> int:
         """Positions in memory, at least `window`."""
         return self._learnt.num_rows

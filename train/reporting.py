@@ -21,6 +21,7 @@ from train.session import Session
 from train.sgf_samples import write_samples
 from train.step_metrics import StepMetrics
 
+MEGABYTE = 2**20
 QUIET_S = 20.0  # without a finished game for so long, the run says what it is waiting for
 _STEPS_PER_UPDATE = 10  # optimiser steps between two updates of the terminal
 
@@ -39,7 +40,9 @@ class Reporter:
         self._evaluator = NetworkEvaluator(session.game, config.network, config.evaluator)
         self._drawn: Weights | None = None  # the network that the evaluator holds
         self._results: dict[str, float] = {}  # of gate and suite, until the iteration is written
-        self._inference: Inference | None = None  # that was shown last
+        self._inference: dict[str, Inference] = {}  # that was shown last, by backend
+        self._actors: dict[str, int] | None = None  # numbers that were shown last
+        self._actors_shown = time.monotonic()  # when
         self._quiet_since = time.monotonic()
 
     def close(self) -> None:
@@ -66,6 +69,7 @@ class Reporter:
     def play(self, *, num_arrived: int) -> None:
         """Shows the games so far; when none arrive for a while, says what is waited for."""
         now = time.monotonic()
+        self._show_actors(now)
         if num_arrived:
             self._quiet_since = now
             self._show_play()
@@ -165,22 +169,40 @@ class Reporter:
     def _state_of_the_run(self) -> dict[str, float]:
         session = self._session
         buffer, step = session.learner.buffer, session.trainer.num_steps
-        megabyte = 2**20
         values = {
             "replay/window": buffer.window,
             "replay/positions": buffer.positions_seen,
             "replay/samples_per_position": buffer.samples_drawn / max(buffer.positions_seen, 1),
             "selfplay/games": session.store.num_games,
             "selfplay/weights_age": step - session.counters.best_step,
-            "selfplay/actor_restarts": session.pool.num_restarts,
             "time/minutes": session.clock.seconds() / 60,
             "time/iteration_s": time.monotonic() - session.iteration_started,
-            "memory/driver_mb": psutil.Process().memory_info().rss / megabyte,
+            "memory/driver_mb": psutil.Process().memory_info().rss / MEGABYTE,
         }
+        return values | self._pool_values() | self._inference_values()
+
+    def _pool_values(self) -> dict[str, float]:
+        """Returns how the actors are doing, and how much of what is bounded they use."""
+        session = self._session
         # After Ctrl-C nobody waits for an actor, which may hang.
-        actors = session.pool.resident_bytes(give_up=session.is_interrupted)
-        values |= self._inference_values()
-        return values | ({"memory/largest_actor_mb": max(actors) / megabyte} if actors else {})
+        actors = session.pool.memory(give_up=session.is_interrupted)
+        state, buffer = session.pool.state(), session.learner.buffer
+        values = {
+            "selfplay/actors": float(state.num_actors),
+            "selfplay/actors_starting": float(state.num_starting),
+            "selfplay/machines": float(state.num_machines),
+            "selfplay/actor_restarts": float(state.num_restarts),
+            "memory/replay_mb": buffer.num_bytes / MEGABYTE,
+            "caps/calls_in_flight": state.num_in_flight / max(state.most_in_flight, 1),
+            "caps/object_store": session.pool.store_share(),
+            "caps/replay_window": buffer.window / session.config.replay.window_size,
+        }
+        if actors:
+            resident, trees, caches = (max(sizes) / MEGABYTE for sizes in zip(*actors, strict=True))
+            values["memory/largest_actor_mb"] = resident
+            values["memory/actor_trees_mb"] = trees
+            values["memory/actor_caches_mb"] = caches
+        return values
 
     def _inference_values(self) -> dict[str, float]:
         inference = self._session.pool.inference
@@ -195,13 +217,30 @@ class Reporter:
     def _show_inference(self) -> None:
         """Shows how networks are evaluated, again when that changes and while one is refused."""
         inference = self._session.pool.inference
-        if inference is None or inference == self._inference:
+        if inference is None:
             return
-        shown = self._inference
-        self._inference = inference
+        shown = self._inference.get(inference.backend)
+        if inference == shown:
+            return
+        self._inference[inference.backend] = inference
         if shown is None or inference.refused or inference[:2] != shown[:2]:
             # Without the network's number: an actor may answer after the next one was promoted.
             self.message(f"inference: {inference}")
+
+    def _show_actors(self, now: float) -> None:
+        """Shows and logs how many actors play on how many machines, whenever that changes.
+
+        Not while some are starting, or every single one would be shown; but some may wait for room
+        for ever. With one machine from the beginning there is nothing to show.
+        """
+        state, shown = self._session.pool.state(), self._actors
+        counts = {"actors": state.num_actors, "machines": state.num_machines}
+        if counts == shown or (state.num_starting and now - self._actors_shown < QUIET_S):
+            return
+        self._actors, self._actors_shown = counts, now
+        if state.num_machines > 1 or (shown is not None and shown["machines"] > 1):
+            self._metrics.event("actors", counts | {"starting": state.num_starting})
+            self.message("{actors} actors play on {machines} machines".format(**counts))
 
     def _show_time(self) -> None:
         session = self._session

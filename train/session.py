@@ -17,14 +17,11 @@ from alphago.games.random_play import random_states
 from alphago.network.evaluator import choose_device
 from alphago.types import UInt8Array, Weights
 from eval.suites import load_suite
-from selfplay.actors import ActorSetup
-from selfplay.cpus import usable_cpus
 from selfplay.groups import without_finished
 from selfplay.play import PlayReport
-from selfplay.pool import InlinePool, RayPool
+from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
 from selfplay.records import GameRecord
-from selfplay.resources import share_out
 from train.checkpoint import (
     Checkpoint,
     newest_checkpoint,
@@ -35,12 +32,12 @@ from train.checkpoint import (
 )
 from train.config import RunConfig, actor_setup, config_text
 from train.distributed import Team
-from train.followers import make_trainer, trainer_setup
+from train.followers import cpus_while_actors_play, make_trainer, trainer_setup
 from train.learner import Learner
 from train.play_totals import PlayTotals
+from train.pools import make_pool
 from train.replay_buffer import ReplayBuffer
 from train.run_folder import (
-    ACTORS_PER_SITTING,
     RECORDS_FOLDER,
     begin_sitting,
     locked,
@@ -79,10 +76,8 @@ class Session:
         self.game = make_game(config.game.text)
         self.setup = actor_setup(config)
         self.store = RecordStore(run_dir / RECORDS_FOLDER, self.game.spec.name)
-        self.trainer = make_trainer(
-            trainer_setup(config, device=choose_device(config.evaluator.device).type),
-            team,
-        )
+        setup = trainer_setup(config, device=choose_device(config.evaluator.device).type)
+        self.trainer = make_trainer(setup, team)
         self.learner = Learner(
             self.game,
             self.store,
@@ -98,7 +93,12 @@ class Session:
         self.positions = self.recent_positions()
         self.best_checkpoint = f"{0:08d}"
         self.counters = Counters()
-        self.pool = make_pool(self.setup, sitting=sitting)
+        self.pool = make_pool(
+            self.setup,
+            cluster=config.ray.address,
+            num_spared=cpus_while_actors_play(setup, team),
+            sitting=sitting,
+        )
         self.totals = PlayTotals()
         self.iteration_started = 0.0  # time.monotonic()
         self._set_limits()
@@ -317,20 +317,6 @@ class Session:
                 len(faults),
                 faults[0],
             )
-
-
-def make_pool(setup: ActorSetup, *, sitting: int) -> InlinePool | RayPool:
-    """Starts the actors that the configuration asks for."""
-    first_actor = sitting * ACTORS_PER_SITTING
-    if setup.selfplay.mode == "inline":
-        return InlinePool(setup, actor=first_actor)
-    available = usable_cpus()
-    num_actors = share_out(setup.selfplay, setup.evaluator).num_actors
-    if num_actors > available:
-        logger.warning(
-            "selfplay.num_actors=%d on %d usable CPUs: the actors share them", num_actors, available
-        )
-    return RayPool(setup, num_actors=num_actors, first_actor=first_actor)
 
 
 @contextmanager

@@ -23,8 +23,10 @@ from alphago.network.precision import Inference
 from alphago.types import Weights
 from scripts.ray_session import ray_session
 from selfplay.actors import ActorSetup
+from selfplay.places import OneMachine
 from selfplay.play import PlayReport
-from selfplay.pool import InlinePool, RayPool, SelfPlayPool
+from selfplay.pool import InlinePool, SelfPlayPool
+from selfplay.ray_pool import RayPool
 from selfplay.records import GameRecord
 from selfplay.silence import SilenceWatch
 from tests.reference.game_records import assert_same_record
@@ -61,7 +63,7 @@ def pools(running_ray: None) -> Iterator[list[RayPool]]:
 def shared(running_ray: None) -> Iterator[RayPool]:
     """A pool of the second sitting of a run, for tests that leave it sound."""
     setup = actor_setup(games_per_call=1, max_in_flight=3, max_restarts=100)
-    pool = RayPool(setup, num_actors=NUM_ACTORS, first_actor=FIRST_ACTOR)
+    pool = RayPool(setup, OneMachine(num_actors=NUM_ACTORS), first_actor=FIRST_ACTOR)
     pool.publish(0, weights())
     yield pool
     pool.close()
@@ -78,7 +80,7 @@ def open_pool(
     pools: list[RayPool], setup: ActorSetup | None = None, *, num_actors: int = 1
 ) -> RayPool:
     """Opens a pool that has weights of version 0."""
-    pool = RayPool(setup or actor_setup(), num_actors=num_actors, first_actor=0)
+    pool = RayPool(setup or actor_setup(), OneMachine(num_actors=num_actors), first_actor=0)
     pools.append(pool)
     pool.publish(0, weights())
     return pool
@@ -130,7 +132,13 @@ def never() -> bool:
 
 
 def process_ids(pool: RayPool) -> list[int]:
-    return pool.map(process_id, [()] * pool.num_actors, give_up=never) or []
+    """Returns the process of each actor, by slot; of one that is dead another has to be asked."""
+    calls = [slot.actor.call.remote(process_id) for slot in pool._slots]
+    return [ray.get(call) for call in calls]
+
+
+def restarts_of(pool: RayPool) -> int:
+    return pool.state().num_restarts
 
 
 def kill(process: int) -> None:
@@ -182,8 +190,9 @@ def test_a_pool_plays_with_the_published_weights(kind: str, pools: list[RayPool]
     assert pool.map(divide, [], give_up=never) == []
     with pytest.raises(ZeroDivisionError, match="division by zero"):
         pool.map(divide, [(1, 1), (1, 0)], give_up=never)
-    assert len(pool.resident_bytes(give_up=never)) == (0 if kind == "inline" else NUM_ACTORS)
-    assert pool.num_restarts == 0
+    assert len(pool.memory(give_up=never)) == pool.num_actors
+    assert pool.state().num_restarts == 0
+    assert 0 <= pool.store_share() < 1
 
 
 def first_games_of_actor_0(num_games: int) -> list[GameRecord]:
@@ -230,7 +239,7 @@ def test_positions_reach_the_actors_and_their_precision_comes_back(
     if isinstance(pool, RayPool):  # the actor in place of a dead one gets the positions too
         pool.inference = None
         kill(process_ids(pool)[0])
-        play_until(pool, actor=pool._next_actor)
+        play_until(pool, actor=pool._next_stream)
         check_int8(pool.inference)
 
 
@@ -264,7 +273,7 @@ def test_an_actor_has_no_more_calls_open_than_allowed(pool: RayPool) -> None:
         pool.collect(0.0)
         # Nobody fetches in between: an actor that has done all its calls stops by itself.
         calls = list(pool._calls.values())
-        most = max(most, *(calls.count(position) for position in range(NUM_ACTORS)))
+        most = max(most, *(calls.count(slot) for slot in pool._slots))
     assert most == 3
     assert len(drain(pool)) <= 3 * NUM_ACTORS
 
@@ -304,8 +313,9 @@ def stopped(pool: RayPool) -> Iterator[None]:
 def test_actors_that_stay_silent_end_the_run(waiting: str, pools: list[RayPool]) -> None:
     pool = open_pool(pools, num_actors=NUM_ACTORS)
     with stopped(pool):
-        pool._silence = SilenceWatch(limit_minutes=0.005, num_actors=NUM_ACTORS)
-        pool.collect(0.0)
+        pool._silence = SilenceWatch(limit_minutes=0.005)
+        for _ in range(2):  # the first one fetches that they have started
+            pool.collect(0.0)
         waits = {
             "collect": lambda: pool.collect(0.1),
             "drain": lambda: pool.drain(0.1),
@@ -325,7 +335,7 @@ def test_map_is_given_up_when_asked_while_actors_hang(pool: RayPool) -> None:
 
     with stopped(pool):
         assert pool.map(divide, [(1, 1)] * 3, give_up=give_up) is None
-        assert pool.resident_bytes(give_up=lambda: True) == []
+        assert pool.memory(give_up=lambda: True) == []
     assert pool.map(divide, [(6, 2)], give_up=never) == [3.0]
 
 
@@ -359,11 +369,11 @@ def test_a_killed_actor_is_replaced_and_gets_the_newest_weights(
 ) -> None:
     pool.publish(4, weights(1))
     play(pool, 30)
-    restarts, newest = pool.num_restarts, pool._next_actor
+    restarts, newest = restarts_of(pool), pool._next_stream
     victim, other = process_ids(pool)
     kill(victim)
     records = play_until(pool, actor=newest)
-    assert pool.num_restarts == restarts + 1
+    assert restarts_of(pool) == restarts + 1
     assert f"self-play actor 0 died ({restarts + 1} of 100 restarts)" in caplog.text
     assert {r.network_version for r in records if r.seed[1] == newest} == {4}
     new, same = process_ids(pool)
@@ -374,17 +384,17 @@ def test_a_killed_actor_is_replaced_and_gets_the_newest_weights(
 
 
 def test_an_actor_that_dies_while_nobody_plays_is_replaced(pool: RayPool) -> None:
-    restarts, newest = pool.num_restarts, pool._next_actor
+    restarts, newest = restarts_of(pool), pool._next_stream
     victim, other = process_ids(pool)
     process = psutil.Process(victim)
     kill(victim)
     psutil.wait_procs([process], timeout=10)
-    sizes = pool.resident_bytes(
-        give_up=never
-    )  # asked for after learning, when nothing else is called
+    # Asked for after learning, when nothing else is called.
+    sizes = pool.memory(give_up=never)
     assert len(sizes) == NUM_ACTORS
-    assert min(sizes) > 10 * 2**20
-    assert pool.num_restarts == restarts + 1
+    assert min(size.resident_bytes for size in sizes) > 10 * 2**20
+    assert min(size.tree_bytes for size in sizes) > 0
+    assert restarts_of(pool) == restarts + 1
     assert process_ids(pool)[1] == other
     play_until(pool, actor=newest)
 
@@ -392,7 +402,7 @@ def test_an_actor_that_dies_while_nobody_plays_is_replaced(pool: RayPool) -> Non
 def test_an_actor_that_ray_ends_for_want_of_memory_is_replaced(
     pool: RayPool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    restarts, fetch, failures = pool.num_restarts, ray.get, [0]
+    restarts, fetch, failures = restarts_of(pool), ray.get, [0]
 
     def fail_once(call: object) -> object:
         if failures:
@@ -402,16 +412,16 @@ def test_an_actor_that_ray_ends_for_want_of_memory_is_replaced(
 
     monkeypatch.setattr(ray, "get", fail_once)
     assert pool.map(divide, [(6, 2), (1, 4)], give_up=never) == [3.0, 0.25]
-    assert pool.num_restarts == restarts + 1
+    assert restarts_of(pool) == restarts + 1
     assert "running low on memory" in caplog.text
 
 
 def test_map_keeps_the_order_when_an_actor_dies(pool: RayPool, tmp_path: Path) -> None:
-    restarts, flag = pool.num_restarts, str(tmp_path / "died")
+    restarts, flag = restarts_of(pool), str(tmp_path / "died")
     # Five calls for two actors: three of them are lost with the actor that dies.
     arguments = [(flag, n) for n in range(5)]
     assert pool.map(die_once, arguments, give_up=never) == list(range(5))
-    assert pool.num_restarts == restarts + 1
+    assert restarts_of(pool) == restarts + 1
 
 
 def test_more_deaths_than_allowed_end_the_run(pools: list[RayPool]) -> None:
@@ -429,7 +439,7 @@ def test_a_network_that_is_not_finite_ends_the_run(pools: list[RayPool]) -> None
     with pytest.raises(EvaluationError, match="nan") as caught:
         play(pool, 1000)
     assert "\n" not in str(caught.value)  # not the traceback of the actor
-    assert pool.num_restarts == 0
+    assert restarts_of(pool) == 0
 
 
 def test_weights_of_another_network_end_the_run_with_the_name(pools: list[RayPool]) -> None:
@@ -451,7 +461,7 @@ def test_an_actor_that_cannot_start_ends_the_run_with_the_reason(
 
 
 def test_close_leaves_no_process(running_ray: None) -> None:
-    pool = RayPool(actor_setup(), num_actors=1, first_actor=0)
+    pool = RayPool(actor_setup(), OneMachine(num_actors=1), first_actor=0)
     pool.publish(0, weights())
     pool.collect(0.0)
     processes = [psutil.Process(each) for each in process_ids(pool)]

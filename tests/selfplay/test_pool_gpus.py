@@ -15,7 +15,8 @@ from alphago.network.evaluator import NetworkEvaluator
 from alphago.network.network import make_network, weights_of
 from scripts.ray_session import ray_session
 from selfplay.actors import ActorSetup
-from selfplay.pool import RayPool
+from selfplay.places import OneMachine
+from selfplay.ray_pool import RayPool
 from tests.train.tiny import NETWORK, actor_setup, streams
 
 NUM_ACTORS = 3
@@ -34,8 +35,11 @@ def running_ray() -> Iterator[None]:
 @pytest.fixture
 def pool() -> Iterator[RayPool]:
     setup = actor_setup(groups_per_actor=2, max_restarts=5)
-    pool = RayPool(setup, num_actors=NUM_ACTORS, first_actor=100)
+    places = OneMachine(num_actors=NUM_ACTORS, num_groups=2, num_gpus=NUM_GPUS)
+    pool = RayPool(setup, places, first_actor=100)
     pool.publish(0, WEIGHTS)
+    while pool.state().num_starting:
+        pool.drain(WAIT_S)
     yield pool
     pool.close()
 

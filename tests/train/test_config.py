@@ -6,6 +6,7 @@ import pytest
 
 from alphago.errors import AlphagoError, ConfigError
 from tests.train.tiny import game_config, selfplay_config, tiny_config
+from train.config import RayConfig
 
 NAN = math.nan
 
@@ -116,3 +117,31 @@ def test_pooled_heads_are_refused_for_games_whose_actions_are_no_cells() -> None
     assert tiny_config({"network.heads": "pooled"}).network.fits_every_size  # Tic-tac-toe
     with pytest.raises(ConfigError, match=r"^network\.heads: got 'pooled', allowed: fixed"):
         tiny_config({"network.heads": "pooled", "game.name": "connect_four"})
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "local",
+        "head",
+        "head:",
+        "head:0",
+        "head:65536",
+        "a b:6379",
+        "http://head:6379",
+        "ray://",
+    ],
+)
+def test_addresses_that_are_none_are_refused(address: str) -> None:
+    allowed = r"allowed: auto, HOST:PORT, ray://HOST:PORT, or null$"
+    with pytest.raises(ConfigError, match=rf"^ray\.address: got '{address}', {allowed}"):
+        RayConfig(address=address)
+
+
+@pytest.mark.parametrize("address", ["auto", "head:6379", "ray://10.0.0.1:10001", "[fe80::1]:6379"])
+def test_a_cluster_is_for_actors_in_processes_of_their_own(address: str) -> None:
+    cluster = RayConfig(address=address)
+    assert tiny_config({"selfplay.mode": "ray"}, ray=cluster).ray == cluster
+    with pytest.raises(ConfigError, match=r"^ray\.address: .*null with selfplay=inline"):
+        tiny_config({"selfplay.mode": "inline"}, ray=cluster)

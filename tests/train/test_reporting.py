@@ -10,6 +10,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import train.metrics
+from selfplay.actors import ActorMemory
 from selfplay.pool import InlinePool
 from tests.train.tiny import FakeProgress, log_lines, tiny_config
 from tests.train.tiny import train as train_in
@@ -25,8 +26,8 @@ EVERYTHING = {"tensors": 0, "images": 0, "scalars": 0}
 class MeasuredPool(InlinePool):
     """A pool that claims to have an actor process of 3 MiB and one of 5."""
 
-    def resident_bytes(self, *, give_up: Callable[[], bool]) -> list[int]:
-        return [3 * 2**20, 5 * 2**20]
+    def memory(self, *, give_up: Callable[[], bool]) -> list[ActorMemory]:
+        return [ActorMemory(size * 2**20, 2**20, 2**19) for size in (3, 5)]
 
 
 def read(folder: Path) -> EventAccumulator:
@@ -60,7 +61,9 @@ def test_a_run_writes_every_documented_tag_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        session_module, "make_pool", lambda setup, *, sitting: MeasuredPool(setup, actor=sitting)
+        session_module,
+        "make_pool",
+        lambda setup, *, sitting, **rest: MeasuredPool(setup, actor=sitting),
     )
     file = tmp_path / "suite.json"
     positions = [{"moves": "0 3 1 4", "best": ["2"]}]
@@ -80,6 +83,11 @@ def test_a_run_writes_every_documented_tag_and_no_other(
     assert_rising(tmp_path / "run")
     last = log_lines(tmp_path / "run", "iteration")[-1]
     assert last["memory/largest_actor_mb"] == 5.0
+    assert last["memory/actor_trees_mb"] == 1.0
+    assert last["memory/actor_caches_mb"] == 0.5
+    assert last["memory/replay_mb"] > 0
+    assert 0 < last["caps/replay_window"] <= 1
+    assert (last["selfplay/actors"], last["selfplay/machines"]) == (1, 1)
     assert set(last) - {"time", "event", "step"} == set(rows) - {"games/sample", "games/position"}
 
 

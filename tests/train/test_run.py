@@ -10,6 +10,7 @@ import pytest
 
 import train.run as run_module
 from alphago.errors import CheckpointError
+from selfplay.actors import ActorMemory
 from selfplay.play import PlayReport
 from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
@@ -272,7 +273,9 @@ def test_a_position_is_not_used_more_often_than_allowed_and_waiting_is_explained
     monkeypatch.setattr("train.reporting.QUIET_S", 0.0)
     monkeypatch.setattr(SlowPool, "num_waits", 0)
     monkeypatch.setattr(
-        session_module, "make_pool", lambda setup, *, sitting: SlowPool(setup, actor=sitting)
+        session_module,
+        "make_pool",
+        lambda setup, *, sitting, **rest: SlowPool(setup, actor=sitting),
     )
     used: list[float] = []
     learn_step = run_module.learn_step
@@ -315,7 +318,9 @@ def test_a_trainer_in_the_process_that_plays_learns_all_it_may_before_that_plays
         take_in(session, *rest)
 
     monkeypatch.setattr(
-        session_module, "make_pool", lambda setup, *, sitting: WatchedPool(setup, actor=sitting)
+        session_module,
+        "make_pool",
+        lambda setup, *, sitting, **rest: WatchedPool(setup, actor=sitting),
     )
     monkeypatch.setattr(run_module, "take_in", watch)
     changes = {"train.batch_size": 4, "selfplay.games_per_call": 4}
@@ -341,12 +346,14 @@ def test_games_that_arrive_at_the_end_are_kept_and_no_actor_is_waited_for_after_
             assert timeout_s == 0.0 or not is_interrupted
             return super().collect(1.0) if self.left and self.left.pop() else []
 
-        def resident_bytes(self, *, give_up: Callable[[], bool]) -> list[int]:
+        def memory(self, *, give_up: Callable[[], bool]) -> list[ActorMemory]:
             assert give_up() == is_interrupted, "the run would wait for actors that hang"
             return []
 
     monkeypatch.setattr(
-        session_module, "make_pool", lambda setup, *, sitting: BusyPool(setup, actor=sitting)
+        session_module,
+        "make_pool",
+        lambda setup, *, sitting, **rest: BusyPool(setup, actor=sitting),
     )
     phase = "self-play" if loop == "synchronous" else "self-play and learning"
     progress = interrupt_in(phase) if is_interrupted else FakeProgress()
@@ -373,7 +380,9 @@ def test_no_step_is_made_while_no_game_arrives(
 
     monkeypatch.setattr("train.reporting.QUIET_S", 0.0)
     monkeypatch.setattr(
-        session_module, "make_pool", lambda setup, *, sitting: StuckPool(setup, actor=sitting)
+        session_module,
+        "make_pool",
+        lambda setup, *, sitting, **rest: StuckPool(setup, actor=sitting),
     )
     progress = FakeProgress()
     changes = {"selfplay.games_per_call": 8, "replay.holdout_fraction": 0.0}

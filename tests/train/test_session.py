@@ -1,7 +1,6 @@
 """One sitting: its parts, what it restores, and its random streams."""
 
 import dataclasses
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,14 @@ import torch
 import yaml
 
 from alphago.errors import CheckpointError
-from selfplay import resources
-from selfplay.pool import InlinePool
-from tests.train.tiny import actor_setup, stored_records, tiny_config, train
+from tests.train.tiny import stored_records, tiny_config, train
 from train import followers
 from train import session as session_module
 from train.checkpoint import load_checkpoint, newest_checkpoint, save_checkpoint
 from train.config import RunConfig
 from train.replay_buffer import ReplayBuffer
 from train.run_folder import ACTORS_PER_SITTING, locked
-from train.session import Session, make_pool, open_session
+from train.session import Session, open_session
 from train.trainer_config import TrainerConfig
 
 
@@ -222,32 +219,6 @@ def test_seeds_of_gates_are_those_of_the_iteration_after_a_resume(tmp_path: Path
     with open_session(config, tmp_path, resume=True) as second:
         second.begin_iteration()
         assert second.seed_of_iteration() == expected
-
-
-class NoActors:
-    """Stands in for `RayPool`: remembers what it was asked for."""
-
-    asked: list[tuple[int, int]] = []
-
-    def __init__(self, setup: object, *, num_actors: int, first_actor: int) -> None:
-        self.asked.append((num_actors, first_actor))
-
-
-def test_the_default_is_an_actor_per_usable_cpu_and_more_are_said_to_share(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(session_module, "RayPool", NoActors)
-    for module in (session_module, resources):
-        monkeypatch.setattr(module, "usable_cpus", lambda: 3)
-    monkeypatch.setattr(NoActors, "asked", [])
-    with caplog.at_level(logging.WARNING):
-        make_pool(actor_setup(mode="ray", num_actors=None), sitting=0)
-        make_pool(actor_setup(mode="ray", num_actors=2), sitting=1)
-        assert caplog.text == ""
-        make_pool(actor_setup(mode="ray", num_actors=16), sitting=2)
-    assert NoActors.asked == [(3, 0), (2, ACTORS_PER_SITTING), (16, 2 * ACTORS_PER_SITTING)]
-    assert "num_actors=16 on 3 usable CPUs" in caplog.text
-    assert isinstance(make_pool(actor_setup(mode="inline"), sitting=0), InlinePool)
 
 
 @pytest.mark.parametrize(

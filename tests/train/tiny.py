@@ -20,7 +20,7 @@ from selfplay.record_store import RecordStore
 from selfplay.records import GameRecord, read_records
 from tests.train.training_setups import trainer_config
 from train.checkpoint import newest_checkpoint
-from train.config import GameConfig, RunConfig, SuiteConfig
+from train.config import GameConfig, RayConfig, RunConfig, SuiteConfig
 from train.progress import ProgressNumbers
 from train.replay_buffer import ReplayConfig
 from train.run import RunResult, run
@@ -127,6 +127,7 @@ def tiny_config(changes: Mapping[str, object] | None = None, /, **top: object) -
         "search": SEARCH,
         "gumbel": GUMBEL,
         "selfplay": selfplay_config(),
+        "ray": RayConfig(address=None),
         "evaluator": EVALUATOR,
         "replay": ReplayConfig(
             window_size=500,

@@ -1,0 +1,175 @@
+"""One actor in a process of Ray, and the calls that it owes an answer."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import ray
+from ray.exceptions import (
+    ActorUnschedulableError,
+    ObjectLostError,
+    OutOfMemoryError,
+    RayActorError,
+    RayTaskError,
+    RuntimeEnvSetupError,
+)
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from alphago.errors import AlphagoError
+from selfplay.actors import ActorSetup, with_groups
+from selfplay.places import Place
+from selfplay.silence import SilenceWatch
+
+# What a call of a dead actor raises. OutOfMemoryError: Ray ended it because memory was short.
+# ObjectLostError: its answer was on a machine that is gone. ActorUnschedulableError: its machine
+# was gone before it could start. RuntimeEnvSetupError: our code did not get there.
+DEAD = (
+    ActorUnschedulableError,
+    ObjectLostError,
+    OutOfMemoryError,
+    RayActorError,
+    RuntimeEnvSetupError,
+)
+
+
+class ActorSlot:
+    """A place for an actor, and the actor that has it now.
+
+    Attributes:
+        number: of the slot, for people.
+        node: of its machine in Ray, empty where Ray itself finds the only one.
+        place: what actors get on this machine.
+        actor: Ray's handle of the actor.
+        starting: the call that is answered when the actor has started; None from then on.
+        num_open: calls that it owes an answer, those to start and to take weights included.
+        sent_version: number of the weights it was sent last, -1 for none.
+        is_updating: whether it has yet to answer that it took them.
+        silence: how long it has been waited for.
+    """
+
+    actor: Any
+    starting: Any
+    num_open: int
+    sent_version: int
+    is_updating: bool
+    silence: SilenceWatch
+
+    def __init__(self, setup: ActorSetup, *, number: int, node: str, place: Place) -> None:
+        """Takes the place; `start` fills it.
+
+        Args:
+            setup: what all actors share.
+            number: of the slot.
+            node: of the machine in Ray.
+            place: what actors get there.
+        """
+        self.number = number
+        self.node = node
+        self.place = place
+        self._setup = with_groups(setup, place.num_groups)
+
+    def start(self, actor_class: type[Any], first_stream: int) -> None:
+        """Starts an actor, the first one or one in place of a dead one.
+
+        Args:
+            actor_class: what it is.
+            first_stream: number of its first group, see `SelfPlayActor`.
+        """
+        # One CPU whatever the groups: Ray makes it OMP_NUM_THREADS, which holds for each thread.
+        options: dict[str, Any] = {"num_cpus": 1, "num_gpus": self.place.gpu_share}
+        if self.node:
+            strategy = NodeAffinitySchedulingStrategy(self.node, soft=False)
+            options["scheduling_strategy"] = strategy
+        self.actor = ray.remote(**options)(actor_class).remote(self._setup, first_stream)
+        self.starting = self.actor.call.remote(has_started)
+        self.is_updating = False
+        self.num_open, self.sent_version = 0, -1
+        limit = self._setup.selfplay.silence_limit_minutes
+        self.silence = SilenceWatch(limit_minutes=limit)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the actor has started."""
+        return self.starting is None
+
+    @property
+    def whereabouts(self) -> str:
+        """On which machine of a cluster it is, for a message; nothing where there is one only."""
+        return f" on {self.place.name}" if self.node else ""
+
+    def end(self) -> None:
+        """Ends the actor; what it was doing is dropped."""
+        ray.kill(self.actor)
+
+
+class ActorTask(NamedTuple):
+    """One of several numbered calls that are spread over the actors."""
+
+    number: int  # of the call
+    slot: ActorSlot
+    actor: Any  # that was called; another one has the slot if this one died
+
+
+class Started:
+    """Answer of an actor that has started."""
+
+
+def has_started() -> Started:
+    """Answers, which an actor can do as soon as it has started."""
+    return Started()
+
+
+def answered_calls(calls: list[Any], *, timeout_s: float) -> list[Any]:
+    """Returns all calls that are answered by the time the first one is, or the time is over."""
+    if not calls:  # nobody is there to be waited for, until a machine comes
+        time.sleep(timeout_s)
+        return []
+    ready, _ = ray.wait(calls, num_returns=1, timeout=timeout_s)
+    if ready:
+        ready, _ = ray.wait(calls, num_returns=len(calls), timeout=0)
+    return list(ready)
+
+
+def answer_of(call: Any) -> Any:
+    """Returns what a call answered; an error of ours comes as it was raised in the actor.
+
+    Ray would give it a message of many lines, the traceback of the other process.
+    """
+    try:
+        return ray.get(call)
+    except RayTaskError as error:
+        if isinstance(error.cause, AlphagoError):
+            raise error.cause from error
+        raise
+
+
+def reason_of_start(error: BaseException) -> str | None:
+    """Returns in one line why an actor could not start, None if it died later."""
+    if isinstance(error, RayActorError) and error.actor_init_failed:
+        return str(error).splitlines()[-1]
+    if isinstance(error, RuntimeEnvSetupError):
+        return " ".join(str(error).split())
+    return None
+
+
+def what_is_silent(
+    slots: Sequence[ActorSlot], silence: SilenceWatch, *, num_busy: int, limit_minutes: float
+) -> str:
+    """Returns in one line who was waited for in vain.
+
+    Args:
+        slots: all actors.
+        silence: how long nobody has answered.
+        num_busy: how many of them owe an answer.
+        limit_minutes: `selfplay.silence_limit_minutes`.
+    """
+    setting = f"selfplay.silence_limit_minutes={limit_minutes:g}"
+    if not any(slot.is_ready for slot in slots):
+        return (
+            f"no actor has been there for {silence.minutes:.1f} minutes: there is no room for one,"
+            f" or none of them starts within {setting}"
+        )
+    return (
+        f"{num_busy} of {len(slots)} self-play actors have been silent for {silence.minutes:.1f}"
+        f" minutes; they hang, or one answer takes longer than {setting}"
+    )
