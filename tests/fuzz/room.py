@@ -1,8 +1,10 @@
 """Where inputs lie as files, and words for those that are invented."""
 
+import atexit
 import functools
 import os
 import random
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +20,9 @@ def folder() -> Path:
     """Returns a folder of this process, in memory where there is such a place."""
     memory = Path("/dev/shm")
     parent = memory if os.access(memory, os.W_OK) else None
-    return Path(tempfile.mkdtemp(prefix="alphago-fuzz-", dir=parent))
+    made = Path(tempfile.mkdtemp(prefix="alphago-fuzz-", dir=parent))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def file_of(name: str, data: bytes) -> Path:
