@@ -64,6 +64,7 @@ CALLS = {
 ALLOWED = {
     ("alphago/yaml_files.py", "yaml.load"),  # a SafeLoader
     ("scripts/main.py", "importlib.import_module"),  # the module of a sub-command
+    ("scripts/doctor_packages.py", "importlib.import_module"),  # of its own list
     ("scripts/openspiel.py", "importlib.import_module"),
     ("train/distributed.py", "importlib.import_module"),
     ("scripts/peers/serve.py", "importlib.util.spec_from_file_location"),
