@@ -1,4 +1,4 @@
-"""Rates the final networks of an ablation together: each meets the base and the anchors."""
+"""Rates the final networks of an ablation together: each meets the base, which meets anchors."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -88,11 +88,13 @@ def rate_runs(
 
 
 def pairings(names: Sequence[str], anchors: Sequence[str]) -> list[tuple[str, str]]:
-    """Returns who plays whom: everybody meets the base and every anchor.
+    """Returns who plays whom: everybody meets the base, and that the anchors.
 
-    Strong anchors think for long: first, so that no worker is left with one at the end.
+    Differences to the base are what is asked; games of all others with anchors, which are either
+    weak or slow, tell less of them. Strong anchors think for long: first, so that no worker is left
+    with one at the end.
     """
-    against_anchors = [(name, anchor) for anchor in reversed(anchors) for name in names]
+    against_anchors = [(BASE, anchor) for anchor in reversed(anchors)]
     return against_anchors + [(name, BASE) for name in names if name != BASE]
 
 

@@ -54,7 +54,7 @@ def ablation_table(
         "",
         f"Base: `{' '.join(ablation.base)}`. CPUs of each run: {num_cpus}."
         " Each variant changes what stands beside it. Rated by"
-        f" {ablation.games} games of each run with the base and with each anchor, from"
+        f" {ablation.games} games of each run with the base, and of that with each anchor, from"
         f" {rated.summary.settings.opening_plies} random opening plies, at"
         f" {ablation.simulations} simulations a move. Anchors: {', '.join(anchors)}.",
         "",

@@ -387,14 +387,10 @@ def test_no_more_jobs_than_cpus(
 # ----- who plays whom
 
 
-def test_everybody_meets_the_base_and_every_anchor_the_strongest_first() -> None:
+def test_everybody_meets_the_base_and_that_the_anchors_the_strongest_first() -> None:
     assert pairings(["base", "a", "b"], ["weak", "strong"]) == [
         ("base", "strong"),
-        ("a", "strong"),
-        ("b", "strong"),
         ("base", "weak"),
-        ("a", "weak"),
-        ("b", "weak"),
         ("a", "base"),
         ("b", "base"),
     ]
