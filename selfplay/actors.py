@@ -97,7 +97,11 @@ class SelfPlayActor:
         return self._groups[0].bytes_per_game
 
     def set_weights(
-        self, version: int, weights: Weights, positions: UInt8Array | None = None
+        self,
+        version: int,
+        weights: Weights,
+        positions: UInt8Array | None = None,
+        full_budget: int | None = None,
     ) -> Inference:
         """Plays on with another network.
 
@@ -105,12 +109,13 @@ class SelfPlayActor:
             version: its number.
             weights: the network.
             positions: observations of recent games uint8 [M, C, H, W], to check precision on.
+            full_budget: simulations of full searches from now on; None for `num_simulations`.
 
         Returns:
             How it is evaluated.
         """
         for group in self._groups:
-            group.set_weights(version, weights, positions)
+            group.set_weights(version, weights, positions, full_budget)
         return self._evaluators[0].inference
 
     def play(self, num_games: int) -> PlayReport:

@@ -26,6 +26,9 @@ class SelfPlayConfig:
             on a CPU and two on a GPU. Only with one is `inline` equal bit for bit.
         num_games: games that one group plays in lockstep; the batch of its network.
         num_simulations: simulations of a full search (AlphaGo Zero: 1600).
+        final_num_simulations: the same at the end of a run: it grows evenly from
+            `num_simulations`, with every network that is promoted (Wu et al., MiniZero,
+            "progressive simulation"); null if it stays as it is.
         fast_num_simulations: simulations of a fast search, which has no noise and gives no policy
             target.
         full_search_probability: share of moves with a full search; 1 turns fast searches off
@@ -67,6 +70,7 @@ class SelfPlayConfig:
     groups_per_actor: int | None
     num_games: int
     num_simulations: int
+    final_num_simulations: int | None
     fast_num_simulations: int
     full_search_probability: float
     decided_value: float | None
@@ -97,6 +101,13 @@ class SelfPlayConfig:
         for name in ("num_simulations", "fast_num_simulations"):
             value = getattr(self, name)
             check_count(f"selfplay.{name}", value, at_least=1, at_most=MAX_SIMULATIONS)
+        check_count(
+            "selfplay.final_num_simulations",
+            self.final_num_simulations,
+            at_least=self.num_simulations,
+            at_most=MAX_SIMULATIONS,
+            or_null=True,
+        )
         for name in ("temperature_moves", "max_restarts", "cache_size"):
             check_count(f"selfplay.{name}", getattr(self, name), at_least=0)
         limit = self.silence_limit_minutes
@@ -123,3 +134,13 @@ class SelfPlayConfig:
             self.full_search_probability > 0,
             "above 0: without full searches there is nothing to learn",
         )
+
+    @property
+    def most_simulations(self) -> int:
+        """The simulations of the largest search of a run."""
+        return max(self.num_simulations, self.final_num_simulations or 0, self.fast_num_simulations)
+
+    def full_search_budget(self, progress: float) -> int:
+        """Returns the simulations of a full search when a share of the run, 0 to 1, is over."""
+        final = self.final_num_simulations or self.num_simulations
+        return self.num_simulations + round((final - self.num_simulations) * progress)

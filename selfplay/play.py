@@ -107,6 +107,7 @@ class SelfPlay:
         self._seed = seed
         self._actor = actor
         self._version = 0
+        self._full_budget = config.num_simulations
         self._num_games_begun = 0
         self._num_simulations = 0
         self._num_positions = 0
@@ -116,7 +117,7 @@ class SelfPlay:
                 self._make_evaluator(),
                 search_config,
                 num_rows=config.num_games,
-                max_simulations=max(config.num_simulations, config.fast_num_simulations),
+                max_simulations=config.most_simulations,
                 gumbel_config=gumbel_config if config.search == "gumbel" else None,
             )
         self._num_kept = np.zeros(config.num_games, np.int64)  # visits a row's search began with
@@ -155,11 +156,23 @@ class SelfPlay:
         )
 
     def set_weights(
-        self, version: int, weights: Weights, positions: UInt8Array | None = None
+        self,
+        version: int,
+        weights: Weights,
+        positions: UInt8Array | None = None,
+        full_budget: int | None = None,
     ) -> None:
-        """Plays on with another network; searches that it did not begin start afresh."""
+        """Plays on with another network; searches that it did not begin start afresh.
+
+        Args:
+            version: its number.
+            weights: the network.
+            positions: observations of recent games, see `NetworkEvaluator.load_weights`.
+            full_budget: simulations of full searches from now on; None for `num_simulations`.
+        """
         self._network.load_weights(weights, positions)
         self._version = version
+        self._full_budget = full_budget or self._config.num_simulations
         self._searches_are_stale = True
 
     def play(self, num_games: int) -> PlayReport:
@@ -275,7 +288,7 @@ class SelfPlay:
             game = self._games[row]
             game.is_full_search = bool(game.rng.random() < self._full_search_probability(game))
             if game.is_full_search:
-                budgets[k] = self._config.num_simulations
+                budgets[k] = self._full_budget
             elif has_tree[k] and self._config.tree_reuse:
                 is_fresh[k] = not self._go_on(row, game.actions[-1])
         fresh = rows[is_fresh]

@@ -52,13 +52,20 @@ class SelfPlayPool(Protocol):
         """Returns which share of its object stores Ray uses, on all machines; 0 without Ray."""
         ...
 
-    def publish(self, version: int, weights: Weights, positions: UInt8Array | None = None) -> None:
+    def publish(
+        self,
+        version: int,
+        weights: Weights,
+        positions: UInt8Array | None = None,
+        full_budget: int | None = None,
+    ) -> None:
         """Gives every actor the weights to play with from now on.
 
         Args:
             version: their number.
             weights: the network.
             positions: observations of recent games uint8 [M, C, H, W], to check precision on.
+            full_budget: simulations of full searches from now on; None for `num_simulations`.
         """
         ...
 
@@ -120,9 +127,15 @@ class InlinePool:
         self._games_per_call = setup.selfplay.games_per_call
         self._actor = SelfPlayActor(setup, actor=actor)
 
-    def publish(self, version: int, weights: Weights, positions: UInt8Array | None = None) -> None:
+    def publish(
+        self,
+        version: int,
+        weights: Weights,
+        positions: UInt8Array | None = None,
+        full_budget: int | None = None,
+    ) -> None:
         """Gives the actor the weights to play with from now on."""
-        self.inference = self._actor.set_weights(version, weights, positions)
+        self.inference = self._actor.set_weights(version, weights, positions, full_budget)
 
     def collect(self, timeout_s: float) -> list[PlayReport]:
         """Plays until some games have finished, however long that takes; not at all in no time.

@@ -80,7 +80,7 @@ class RayPool:
         self._given_up: set[str] = set()  # nodes
         self._silence = SilenceWatch(limit_minutes=setup.selfplay.silence_limit_minutes)
         # Version and object references of the newest weights, kept for actors that start later.
-        self._weights: tuple[int, Any, Any] | None = None
+        self._weights: tuple[int, Any, Any, int | None] | None = None
         self._fill(places.look())
 
     @property
@@ -105,9 +105,15 @@ class RayPool:
         most, free = ray.cluster_resources(), ray.available_resources()  # type: ignore[no-untyped-call]
         return max(0.0, 1.0 - free.get(_STORE, 0.0) / most[_STORE]) if most.get(_STORE) else 0.0
 
-    def publish(self, version: int, weights: Weights, positions: UInt8Array | None = None) -> None:
+    def publish(
+        self,
+        version: int,
+        weights: Weights,
+        positions: UInt8Array | None = None,
+        full_budget: int | None = None,
+    ) -> None:
         """Puts the weights into the object store once; every machine fetches them once."""
-        self._weights = (version, ray.put(weights), ray.put(positions))
+        self._weights = (version, ray.put(weights), ray.put(positions), full_budget)
         for slot in self._slots:
             self._update(slot)
 

@@ -212,7 +212,14 @@ class Session:
         self.counters.best_step = self.trainer.num_steps
         self.best_checkpoint = f"{self.trainer.num_steps:08d}"
         self.positions = self.recent_positions()
-        self.pool.publish(self.counters.version, candidate, self.positions)
+        progress = self.progress_made() or 0.0
+        self.counters.full_budget = self.config.selfplay.full_search_budget(progress)
+        self.publish()
+
+    def publish(self) -> None:
+        """Gives the actors the best network to play with, and how deeply to search."""
+        counters = self.counters
+        self.pool.publish(counters.version, self.best, self.positions, counters.full_budget or None)
 
     def is_measurement_due(self) -> bool:
         """Tells whether strength is to be measured now; at the end of a run it always is."""
@@ -344,7 +351,7 @@ def open_session(
                 session.restore(found[1])
                 # Not before: what a checkpoint contradicts must not become the configuration.
                 write_text(run_dir / CONFIG_FILE, config_text(config))
-            session.pool.publish(session.counters.version, session.best, session.positions)
+            session.publish()
             yield session
         finally:
             session.close()

@@ -260,6 +260,14 @@ def test_numbers_of_a_call_add_up(watched: type[WatchedSearch]) -> None:
     assert sum(each.num_positions for each in stats) == len(watched.results)
 
 
+def test_full_searches_are_as_large_as_the_newest_network_is_told() -> None:
+    selfplay = make_selfplay(full_search_probability=1.0, final_num_simulations=20)
+    for budget, expected in ((None, 6), (13, 13), (20, 20)):
+        selfplay.set_weights(4, weights(1.0), full_budget=budget)
+        stats = selfplay.play(20).stats
+        assert stats.num_simulations == expected * stats.num_positions
+
+
 @pytest.mark.parametrize("cache_size", [300, 5000])
 def test_the_cache_changes_no_game_and_spares_the_network(cache_size: int) -> None:
     plain = make_selfplay(cache_size=0, num_games=16, num_simulations=20)

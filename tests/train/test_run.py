@@ -64,6 +64,17 @@ def test_a_limit_on_games_ends_the_run_after_that_iteration(loop: str, tmp_path:
     assert state["checkpoint"] == found[0].name
 
 
+def test_searches_grow_from_network_to_network_to_their_final_size(tmp_path: Path) -> None:
+    changes = {"gate.mode": "off", "selfplay.final_num_simulations": 18}
+    train(tmp_path / "run", tiny_config(changes, games=24))
+    budgets = [line["selfplay/full_budget"] for line in log_lines(tmp_path / "run", "iteration")]
+    assert budgets == sorted(set(budgets))
+    assert (budgets[0], budgets[-1]) == (9, 18)
+    train(tmp_path / "other", tiny_config({"gate.mode": "off"}, games=12))
+    lines = log_lines(tmp_path / "other", "iteration")
+    assert [line["selfplay/full_budget"] for line in lines] == [6, 6]
+
+
 def test_a_limit_on_steps_ends_the_run(tmp_path: Path) -> None:
     result = train(tmp_path / "run", tiny_config(steps=5))
     assert result.stopped_because == "steps=5 reached"

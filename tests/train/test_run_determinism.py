@@ -25,6 +25,7 @@ VARIANTS = {
     "growing window": {"replay.window_growth": "katago", "replay.window_min": 10},
     "small window": {"replay.window_size": 40},
     "gumbel": {"selfplay.search": "gumbel"},
+    "deeper and deeper": {"selfplay.final_num_simulations": 200},
 }
 
 
@@ -67,7 +68,7 @@ def test_another_seed_gives_another_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_resumed_run_equals_one_that_never_stopped(name: str, tmp_path: Path) -> None:
-    config = tiny_config(VARIANTS[name])
+    config = tiny_config(VARIANTS[name], games=1000)
     stop_after(4, config, tmp_path / "whole", resume=False)
     stop_after(2, config, tmp_path / "parts", resume=False)
     stop_after(2, config, tmp_path / "parts", resume=True)
