@@ -26,9 +26,9 @@ class SelfPlayConfig:
             on a CPU and two on a GPU. Only with one is `inline` equal bit for bit.
         num_games: games that one group plays in lockstep; the batch of its network.
         num_simulations: simulations of a full search (AlphaGo Zero: 1600).
-        final_num_simulations: the same at the end of a run: it grows evenly from
-            `num_simulations`, with every network that is promoted (Wu et al., MiniZero,
-            "progressive simulation"); null if it stays as it is.
+        simulations_growth: by how much they grow over a run, evenly, with every network that is
+            promoted: at its end a full search has so many times `num_simulations` (MiniZero,
+            "progressive simulation"); 1 for no growth.
         fast_num_simulations: simulations of a fast search, which has no noise and gives no policy
             target.
         full_search_probability: share of moves with a full search; 1 turns fast searches off
@@ -70,7 +70,7 @@ class SelfPlayConfig:
     groups_per_actor: int | None
     num_games: int
     num_simulations: int
-    final_num_simulations: int | None
+    simulations_growth: float
     fast_num_simulations: int
     full_search_probability: float
     decided_value: float | None
@@ -101,12 +101,9 @@ class SelfPlayConfig:
         for name in ("num_simulations", "fast_num_simulations"):
             value = getattr(self, name)
             check_count(f"selfplay.{name}", value, at_least=1, at_most=MAX_SIMULATIONS)
-        check_count(
-            "selfplay.final_num_simulations",
-            self.final_num_simulations,
-            at_least=self.num_simulations,
-            at_most=MAX_SIMULATIONS,
-            or_null=True,
+        growth, most = self.simulations_growth, MAX_SIMULATIONS / self.num_simulations
+        check_config(
+            "selfplay.simulations_growth", growth, 1 <= growth <= most, f"from 1 to {most:g}"
         )
         for name in ("temperature_moves", "max_restarts", "cache_size"):
             check_count(f"selfplay.{name}", getattr(self, name), at_least=0)
@@ -138,9 +135,8 @@ class SelfPlayConfig:
     @property
     def most_simulations(self) -> int:
         """The simulations of the largest search of a run."""
-        return max(self.num_simulations, self.final_num_simulations or 0, self.fast_num_simulations)
+        return max(self.full_search_budget(1.0), self.fast_num_simulations)
 
     def full_search_budget(self, progress: float) -> int:
         """Returns the simulations of a full search when a share of the run, 0 to 1, is over."""
-        final = self.final_num_simulations or self.num_simulations
-        return self.num_simulations + round((final - self.num_simulations) * progress)
+        return round(self.num_simulations * (1 + (self.simulations_growth - 1) * progress))

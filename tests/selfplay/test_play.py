@@ -261,7 +261,7 @@ def test_numbers_of_a_call_add_up(watched: type[WatchedSearch]) -> None:
 
 
 def test_full_searches_are_as_large_as_the_newest_network_is_told() -> None:
-    selfplay = make_selfplay(full_search_probability=1.0, final_num_simulations=20)
+    selfplay = make_selfplay(full_search_probability=1.0, simulations_growth=4.0)
     for budget, expected in ((None, 6), (13, 13), (20, 20)):
         selfplay.set_weights(4, weights(1.0), full_budget=budget)
         stats = selfplay.play(20).stats

@@ -65,7 +65,7 @@ def test_a_limit_on_games_ends_the_run_after_that_iteration(loop: str, tmp_path:
 
 
 def test_searches_grow_from_network_to_network_to_their_final_size(tmp_path: Path) -> None:
-    changes = {"gate.mode": "off", "selfplay.final_num_simulations": 18}
+    changes = {"gate.mode": "off", "selfplay.simulations_growth": 3.0}
     train(tmp_path / "run", tiny_config(changes, games=24))
     budgets = [line["selfplay/full_budget"] for line in log_lines(tmp_path / "run", "iteration")]
     assert budgets == sorted(set(budgets))

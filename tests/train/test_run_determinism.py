@@ -25,7 +25,7 @@ VARIANTS = {
     "growing window": {"replay.window_growth": "katago", "replay.window_min": 10},
     "small window": {"replay.window_size": 40},
     "gumbel": {"selfplay.search": "gumbel"},
-    "deeper and deeper": {"selfplay.final_num_simulations": 200},
+    "deeper and deeper": {"selfplay.simulations_growth": 30.0},
 }
 
 

@@ -63,7 +63,7 @@ def selfplay_config(**changes: object) -> SelfPlayConfig:
         "groups_per_actor": None,
         "num_games": 4,
         "num_simulations": 6,
-        "final_num_simulations": None,
+        "simulations_growth": 1.0,
         "fast_num_simulations": 3,
         "full_search_probability": 0.75,
         "decided_value": None,
