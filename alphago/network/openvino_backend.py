@@ -27,7 +27,7 @@ from alphago.network.graph import (
 )
 from alphago.network.hardware import native_precision
 from alphago.network.openvino_api import Core, InferRequest, Model, Node, opset13
-from alphago.network.quantization import NUM_LEVELS, Ranges, quantize_weight
+from alphago.network.quantization import NUM_LEVELS, Ranges, plane_factors, quantize_weight
 from alphago.types import Evaluation, FloatArray, UInt8Array
 
 _BOARD_AXES = np.array([2, 3])  # H, W
@@ -129,6 +129,11 @@ class _Quantizer:
         self._ranges = ranges
         self._quantized: dict[str, Node] = {}
 
+    def observations(self, factors: FloatArray) -> Node:
+        low, high = (np.float32(limit) for limit in self._ranges[OBSERVATIONS])
+        highs = (high / factors)[None, :, None, None]
+        return opset13.fake_quantize(self._nodes[OBSERVATIONS], low, highs, low, high, NUM_LEVELS)
+
     def planes(self, name: str) -> Node:
         if name not in self._quantized:
             limits = [np.float32(limit) for limit in self._ranges[name]]
@@ -169,6 +174,10 @@ def _make_convolution(
 ) -> Node:
     if quantizer is None:
         planes, weight = nodes[operation.input], opset13.constant(operation.weight)
+    elif operation.input == OBSERVATIONS:
+        factors = plane_factors(operation.weight)
+        planes = quantizer.observations(factors)
+        weight = quantizer.weight(operation.weight / factors[:, None, None])
     else:
         planes, weight = quantizer.planes(operation.input), quantizer.weight(operation.weight)
     result = _convolve(planes, weight, operation.bias)

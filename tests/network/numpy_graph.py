@@ -58,7 +58,10 @@ def run_convolution(operation, tensors, ranges, relu):
     def read(name):
         return tensors[name] if ranges is None else round_planes(tensors[name], ranges[name])
 
-    weight = operation.weight if ranges is None else round_weight(operation.weight)
+    weight = operation.weight
+    if ranges is not None:
+        factors = observation_factors(weight) if operation.input == OBSERVATIONS else 1.0
+        weight = round_weight(weight / factors) * factors  # of planes with so many times as much
     planes = convolve(read(operation.input), weight) + operation.bias[:, None, None]
     if operation.residual is not None:
         planes = planes + read(operation.residual)
@@ -85,6 +88,12 @@ def round_planes(planes, range_):
     """Rounds to the nearest of 256 equal steps from the low to the high end of the range."""
     step = (range_.high - range_.low) / 255
     return np.round((np.clip(planes, *range_) - range_.low) / step) * step + range_.low
+
+
+def observation_factors(weight):
+    """Whole numbers [in, 1, 1]: 255 for the plane with the largest weight, others in proportion."""
+    largest = np.abs(weight).max(axis=(0, 2, 3)).astype(np.float64)
+    return np.maximum(np.round(255 * largest / largest.max()), 1)[:, None, None]
 
 
 def round_weight(weight):

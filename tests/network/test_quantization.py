@@ -8,10 +8,21 @@ from alphago.network import openvino_backend
 from alphago.network.graph import OBSERVATIONS
 from alphago.network.openvino_api import Core
 from alphago.network.openvino_backend import make_model
-from alphago.network.quantization import Range, measure_ranges, quantize_weight
+from alphago.network.quantization import (
+    Range,
+    measure_ranges,
+    plane_factors,
+    quantize_weight,
+)
 from alphago.types import Evaluation
 from tests.network.fake_game import KINDS, SHAPES, make_spec, random_observations
-from tests.network.numpy_graph import all_tensors, evaluate, round_planes, round_weight
+from tests.network.numpy_graph import (
+    all_tensors,
+    convolve,
+    evaluate,
+    round_planes,
+    round_weight,
+)
 from tests.network.test_backends import SPEC, make_graph, make_torch
 from tests.network.test_freezing import CASES
 
@@ -96,6 +107,15 @@ def test_rounded_weights_are_those_of_the_oracle():
     assert np.abs(integers * scale - weight).max() <= scale.max() * 0.5001
 
 
+def test_factors_of_planes_follow_their_largest_weights_and_keep_ones_exact():
+    weight = np.zeros((2, 4, 1, 1), np.float32)
+    weight[:, :, 0, 0] = [[2.0, -0.5, 0.001, 0.0], [-1.0, 0.25, 0.0, 0.0]]
+    factors = plane_factors(weight)
+    assert factors.dtype == np.float32
+    assert factors.tolist() == [255, 64, 1, 1]
+    assert plane_factors(np.zeros((2, 3, 1, 1), np.float32)).tolist() == [1, 1, 1]
+
+
 # --- the model ---
 
 
@@ -126,6 +146,26 @@ def test_the_model_rounds_as_the_oracle_does(shape, kind):
     from_exact = mean_difference(evaluate(graph, observations), rounded)
     assert from_exact > 1e-4  # rounding is no small thing
     assert mean_difference(answer, rounded) < 0.1 * from_exact
+
+
+def test_planes_with_small_weights_are_not_lost_beside_one_with_large_ones():
+    graph = make_graph("plain")
+    stem = graph.convolutions[0]
+    weight = stem.weight.copy()
+    weight[:, 1:] *= 0.02
+    stem_of_unlike_planes = stem._replace(weight=weight)
+    operations = [stem_of_unlike_planes if each is stem else each for each in graph.operations]
+    graph = graph._replace(operations=operations)
+    observations = random_observations(SPEC, 64, seed=2)
+    ranges = measure_ranges(graph, make_torch(graph), observations)
+    planes = round_planes(observations.astype(np.float64), ranges[OBSERVATIONS])
+    exact = convolve(planes, weight)
+    together = np.abs(convolve(planes, round_weight(weight)) - exact).mean()
+    factors = plane_factors(weight)[:, None, None]
+    apart = np.abs(convolve(planes, round_weight(weight / factors) * factors) - exact).mean()
+    assert apart < 0.5 * together
+    answer, rounded = run_model(graph, observations, ranges), evaluate(graph, observations)
+    assert mean_difference(answer, rounded) < 0.05 * rounded.prior_logits.std()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
