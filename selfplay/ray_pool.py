@@ -79,7 +79,7 @@ class RayPool:
         self._deaths: Counter[str] = Counter()  # actors replaced, by node
         self._given_up: set[str] = set()  # nodes
         self._silence = SilenceWatch(limit_minutes=setup.selfplay.silence_limit_minutes)
-        # Version and object references of the newest weights, kept for actors that start later.
+        # What `set_weights` is told, the weights as references; kept for actors that start later.
         self._weights: tuple[int, Any, Any, int | None] | None = None
         self._fill(places.look())
 
