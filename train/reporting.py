@@ -174,9 +174,7 @@ class Reporter:
             "replay/positions": buffer.positions_seen,
             "replay/samples_per_position": buffer.samples_drawn / max(buffer.positions_seen, 1),
             "selfplay/games": session.store.num_games,
-            "selfplay/full_budget": (
-                session.counters.full_budget or session.config.selfplay.num_simulations
-            ),
+            "selfplay/full_budget": session.full_budget(),
             "selfplay/weights_age": step - session.counters.best_step,
             "time/minutes": session.clock.seconds() / 60,
             "time/iteration_s": time.monotonic() - session.iteration_started,

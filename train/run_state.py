@@ -29,7 +29,7 @@ class Counters:
         judged_step: optimiser steps of the last candidate whose gate has ended.
         seconds: wall time.
         last_suite_seconds: wall time at which suite and yardstick last measured strength.
-        full_budget: simulations of a full search of self-play; 0 before the first promotion.
+        best_progress: share of the run, 0 to 1, that was over when the best network was promoted.
     """
 
     iteration: int = 0
@@ -38,7 +38,7 @@ class Counters:
     judged_step: int = 0
     seconds: float = 0.0
     last_suite_seconds: float = 0.0
-    full_budget: int = 0
+    best_progress: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ def check_is_of_run(
 
 def _read_counters(data: Mapping[str, Any]) -> Counters:
     """Reads the counters; every one must be there."""
-    data = {"judged_step": 0, "full_budget": 0, **data}  # runs of earlier versions lack them
+    data = {"judged_step": 0, "best_progress": 0.0, **data}  # runs of earlier versions lack them
     for name, default in vars(Counters()).items():
         _check_number(name, data[name], is_count=isinstance(default, int))
     return Counters(**data)

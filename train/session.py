@@ -212,14 +212,16 @@ class Session:
         self.counters.best_step = self.trainer.num_steps
         self.best_checkpoint = f"{self.trainer.num_steps:08d}"
         self.positions = self.recent_positions()
-        progress = self.progress_made() or 0.0
-        self.counters.full_budget = self.config.selfplay.full_search_budget(progress)
+        self.counters.best_progress = self.progress_made() or 0.0
         self.publish()
+
+    def full_budget(self) -> int:
+        """Returns the simulations of a full search by the best network."""
+        return self.config.selfplay.full_search_budget(self.counters.best_progress)
 
     def publish(self) -> None:
         """Gives the actors the best network to play with, and how deeply to search."""
-        counters = self.counters
-        self.pool.publish(counters.version, self.best, self.positions, counters.full_budget or None)
+        self.pool.publish(self.counters.version, self.best, self.positions, self.full_budget())
 
     def is_measurement_due(self) -> bool:
         """Tells whether strength is to be measured now; at the end of a run it always is."""

@@ -210,7 +210,7 @@ def test_options_younger_than_a_run_do_not_count(tmp_path: Path) -> None:
     path.write_text("\n".join(line for line in lines if "gradient_clip" not in line))
     lay_down(configs, tmp_path)
     path.write_text("seed: [")
-    with pytest.raises(AblationError, match=r"config\.yaml: cannot be read"):
+    with pytest.raises(AblationError, match=r"config\.yaml: no YAML"):
         lay_down(configs, tmp_path)
 
 
