@@ -6,7 +6,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -257,11 +256,10 @@ def test_groups_share_no_evaluator_and_no_rules() -> None:
     assert len({id(group._game) for group in actor._groups}) == 3
 
 
-def test_the_number_of_groups_is_decided_once() -> None:
-    setup = with_groups(actor_setup(groups_per_actor=None))
-    assert setup.selfplay.groups_per_actor == 1
-    setup = replace(setup, selfplay=replace(setup.selfplay, groups_per_actor=3))
-    assert with_groups(setup) == setup
+def test_the_number_of_groups_is_that_of_the_place() -> None:
+    setup = with_groups(actor_setup(groups_per_actor=None), 3)
+    assert setup.selfplay.groups_per_actor == 3
+    assert len(SelfPlayActor(setup, actor=0)._groups) == 3
 
 
 def test_the_inline_pool_keeps_the_unfinished_games_of_all_groups() -> None:

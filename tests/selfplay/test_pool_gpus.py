@@ -55,7 +55,7 @@ def threads(setup: ActorSetup) -> tuple[int, str | None, int]:
     """Returns the threads of torch, of OpenMP's libraries and of an evaluator of this process."""
     evaluator = NetworkEvaluator(make_game(setup.game), setup.network, setup.evaluator)
     evaluator.load_weights(WEIGHTS)
-    model = evaluator._backend._request.get_compiled_model()
+    model = evaluator._backend._any_size.get_compiled_model()
     return (
         torch.get_num_threads(),
         os.environ.get("OMP_NUM_THREADS"),

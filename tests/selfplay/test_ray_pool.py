@@ -61,7 +61,9 @@ class FakeActor:
     def _play(self, num_games: int) -> PlayReport:
         return PlayReport([self], num_games)  # type: ignore[arg-type, list-item]
 
-    def _set_weights(self, version: int, weights: object, positions: object) -> Inference:
+    def _set_weights(
+        self, version: int, weights: object, positions: object, full_budget: int | None
+    ) -> Inference:
         self.weights.append(version)
         return Inference("torch", "fp32", None, {})
 

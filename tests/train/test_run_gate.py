@@ -89,9 +89,11 @@ def test_self_play_uses_the_best_network_not_the_candidate(
     published: list[tuple[int, Weights]] = []
     publish = InlinePool.publish
 
-    def watch(pool: InlinePool, version: int, weights: Weights, positions: UInt8Array) -> None:
+    def watch(
+        pool: InlinePool, version: int, weights: Weights, positions: UInt8Array, full_budget: int
+    ) -> None:
         published.append((version, weights))
-        publish(pool, version, weights, positions)
+        publish(pool, version, weights, positions, full_budget)
 
     monkeypatch.setattr(InlinePool, "publish", watch)
     train(tmp_path / "run", tiny_config(NEVER, games=18))

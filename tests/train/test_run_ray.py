@@ -47,10 +47,12 @@ def kill_an_actor_in(phase: str, monkeypatch: pytest.MonkeyPatch) -> FakeProgres
     pools: list[RayPool] = []
     publish = RayPool.publish
 
-    def watch(pool: RayPool, version: int, weights: Weights, positions: UInt8Array) -> None:
+    def watch(
+        pool: RayPool, version: int, weights: Weights, positions: UInt8Array, full_budget: int
+    ) -> None:
         if pool not in pools:
             pools.append(pool)
-        publish(pool, version, weights, positions)
+        publish(pool, version, weights, positions, full_budget)
 
     def kill(name: str) -> None:
         if name == phase and pools:
