@@ -265,6 +265,7 @@ def _evaluation_fault(config: "RunConfig") -> str:
         states = game.initial_states(_NUM_POSITIONS)
         evaluator.load_weights(weights, game.observe(states))
         evaluation = evaluator.evaluate(states)
+    # Whatever a backend raises on this machine is what is asked for.
     except Exception as error:
         return f"{type(error).__name__}: {one_line(error)}"
     return "" if np.isfinite(evaluation.value).all() else "the answer is not finite"

@@ -135,6 +135,8 @@ def _read_counters(data: Mapping[str, Any]) -> Counters:
     data = {"judged_step": 0, "best_progress": 0.0, **data}  # runs of earlier versions lack them
     for name, default in vars(Counters()).items():
         _check_number(name, data[name], is_count=isinstance(default, int))
+    if data["best_progress"] > 1:  # searches would outgrow the room for their trees
+        raise ValueError(f"best_progress: got {data['best_progress']!r}")
     return Counters(**data)
 
 

@@ -145,6 +145,7 @@ ODD_STATES: dict[str, Callable[[dict[str, Any]], object]] = {
     "best_step": lambda state: state["counters"].pop("best_step"),
     "iteration": lambda state: state["counters"].update(iteration="x"),
     "version": lambda state: state["counters"].update(version=True),
+    "best_progress": lambda state: state["counters"].update(best_progress=1.5),
     "seconds": lambda state: state["counters"].update(seconds=-1.0),
     "unknown": lambda state: state["counters"].update(unknown=1),
     "samples_drawn": lambda state: state["buffer"].pop("samples_drawn"),
