@@ -67,10 +67,12 @@ def test_the_mean_times_width_counts():
         np.testing.assert_allclose(block(planes), expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("block", "reaches"), [(ResidualBlock(8), False), (PoolingBlock(8, pooling_channels=4), True)]
-)
-def test_only_pooling_carries_news_to_the_other_end_of_the_board(block, reaches):
+@pytest.mark.parametrize("pooling_channels", [0, 4])
+def test_only_pooling_carries_news_to_the_other_end_of_the_board(pooling_channels):
+    # Of weights drawn anew the cell in the other corner could be zeros behind its ReLU either way.
+    torch.manual_seed(0)
+    pools = pooling_channels > 0
+    block = PoolingBlock(8, pooling_channels=pooling_channels) if pools else ResidualBlock(8)
     block.eval()
     planes = torch.rand(1, 8, 1, 25, generator=torch.Generator().manual_seed(3))
     changed = planes.clone()
@@ -78,7 +80,7 @@ def test_only_pooling_carries_news_to_the_other_end_of_the_board(block, reaches)
     with torch.no_grad():
         before, after = block(planes), block(changed)
     assert not torch.equal(before[..., 0], after[..., 0])
-    assert torch.equal(before[..., 24], after[..., 24]) != reaches
+    assert torch.equal(before[..., 24], after[..., 24]) != pools
 
 
 def test_pooling_of_one_cell_and_of_no_rows():
