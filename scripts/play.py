@@ -12,6 +12,23 @@ KEYS = ("game", "side", "seed")
 
 def main(argv: Sequence[str]) -> None:
     """Plays one game."""
+    arguments = _make_parser().parse(argv)
+    player, words = split_player(arguments.player, arguments.words)
+    values = parse_words(words, allowed=KEYS)
+    if player is None:
+        player = bundled_player(values.get("game"))
+    side = values.get("side", SIDES[0])
+    if side not in SIDES:
+        raise CommandLineError(f"side: got {side!r}, allowed: {' or '.join(SIDES)}")
+    _play(
+        player,
+        game_name=values.get("game"),
+        second=side == SIDES[1],
+        seed=seed_from(values),
+    )
+
+
+def _make_parser() -> Parser:
     parser = Parser(
         "play",
         description=(
@@ -40,20 +57,7 @@ def main(argv: Sequence[str]) -> None:
             " first move, which is White's in a handicap game), seed"
         ),
     )
-    arguments = parser.parse(argv)
-    player, words = split_player(arguments.player, arguments.words)
-    values = parse_words(words, allowed=KEYS)
-    if player is None:
-        player = bundled_player(values.get("game"))
-    side = values.get("side", SIDES[0])
-    if side not in SIDES:
-        raise CommandLineError(f"side: got {side!r}, allowed: {' or '.join(SIDES)}")
-    _play(
-        player,
-        game_name=values.get("game"),
-        second=side == SIDES[1],
-        seed=seed_from(values),
-    )
+    return parser
 
 
 def _play(text: str, *, game_name: str | None, second: bool, seed: int) -> None:

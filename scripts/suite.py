@@ -34,28 +34,7 @@ class Failure(NamedTuple):
 
 def main(argv: Sequence[str]) -> None:
     """Runs the suite and prints the shares; without words, prints which suites there are."""
-    parser = Parser(
-        "suite",
-        description=(
-            "Measure a player on a JSON file of positions, or a suite of the project: the share\n"
-            "of decisive positions in which it chooses a right move, with a 95 % interval, by raw\n"
-            "policy and by search. Without words, list the suites."
-        ),
-        examples=(
-            "alphago suite runs/first:simulations=200 connect_four",
-            "alphago suite runs/first connect_four --checkpoints",
-            "alphago suite uct:playouts=10000 go_9x9 --failures",
-        ),
-        usage="[PLAYER FILE] [game=GAME] [seed=N] [--failures] [--checkpoints] [--json]",
-        keys=lambda: KEYS,
-    )
-    parser.add_argument("player", metavar="PLAYER", nargs="?", help=PLAYER_HELP)
-    parser.add_argument("file", metavar="FILE", nargs="?", help="a JSON file or name of a suite")
-    parser.add_argument("words", nargs="*", default=[], metavar="key=value", help="game, seed")
-    parser.add_argument("--failures", action="store_true", help="list the positions it fails in")
-    parser.add_argument("--checkpoints", action="store_true", help="a row for each of a run")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    arguments = parser.parse(argv)
+    arguments = _make_parser().parse(argv)
     if arguments.player is None:
         print(_list_suites())
         return
@@ -79,6 +58,31 @@ def main(argv: Sequence[str]) -> None:
     else:
         search = _search(player)
         print(_report(game, suite, answers, search=search, failures=arguments.failures))
+
+
+def _make_parser() -> Parser:
+    parser = Parser(
+        "suite",
+        description=(
+            "Measure a player on a JSON file of positions, or a suite of the project: the share\n"
+            "of decisive positions in which it chooses a right move, with a 95 % interval, by raw\n"
+            "policy and by search. Without words, list the suites."
+        ),
+        examples=(
+            "alphago suite runs/first:simulations=200 connect_four",
+            "alphago suite runs/first connect_four --checkpoints",
+            "alphago suite uct:playouts=10000 go_9x9 --failures",
+        ),
+        usage="[PLAYER FILE] [game=GAME] [seed=N] [--failures] [--checkpoints] [--json]",
+        keys=lambda: KEYS,
+    )
+    parser.add_argument("player", metavar="PLAYER", nargs="?", help=PLAYER_HELP)
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a JSON file or name of a suite")
+    parser.add_argument("words", nargs="*", default=[], metavar="key=value", help="game, seed")
+    parser.add_argument("--failures", action="store_true", help="list the positions it fails in")
+    parser.add_argument("--checkpoints", action="store_true", help="a row for each of a run")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
 
 
 def _prepare(
