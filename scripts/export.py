@@ -1,12 +1,11 @@
 """`alphago export`: the network of a run as a file for other programs, or for the package."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alphago.types import MAX_SIMULATIONS
-from scripts.arguments import CommandLineError, Parser, hint, parse_words, read_number
+from scripts.arguments import CommandLineError, Parser, hint, parse_words
 
 if TYPE_CHECKING:
     from alphago.games import Game
@@ -24,7 +23,7 @@ SUFFIXES = {
     "leela-zero": ".txt",
     BUNDLE: "",  # a folder
 }
-KEYS = ("game", "output", "simulations")
+KEYS = ("game", "output")
 _SEED = 0  # of the random positions; any positions tell
 
 
@@ -34,13 +33,14 @@ def main(argv: Sequence[str]) -> None:
     _refuse_format_words(arguments.words)
     values = parse_words(arguments.words, allowed=KEYS)
     format_name = _check_format(arguments.format)
-    num_simulations = _read_simulations(values, format_name=format_name)
+    if format_name == BUNDLE and "game" in values:
+        raise CommandLineError(f"game: got {values['game']!r}, but {BUNDLE} has none")
     found, game = find_subject(arguments.checkpoint, game_name=values.get("game"))
     path = _output_path(values.get("output"), found, format_name=format_name)
     if format_name == BUNDLE:
         from scripts.export_bundle import export_bundle
 
-        print(export_bundle(found, path, num_simulations=num_simulations))
+        print(export_bundle(found, path))
     else:
         _export(found, game, path, format_name=format_name)
 
@@ -132,26 +132,6 @@ def _refuse_format_words(words: Sequence[str]) -> None:
             raise CommandLineError(f"{word}: write --format {word.removeprefix('format=')}")
 
 
-def _read_simulations(values: Mapping[str, str], *, format_name: str) -> int | None:
-    """Returns how many simulations a move a network of the package is to play with.
-
-    Raises:
-        CommandLineError: if it is no such number, or a key stands there that the format lacks.
-    """
-    lacking = "game" if format_name == BUNDLE else "simulations"
-    if lacking in values:
-        raise CommandLineError(f"{lacking}: got {values[lacking]!r}, but {format_name} has none")
-    number = read_number(
-        values,
-        "simulations",
-        kind=int,
-        default=0,
-        allowed=f"an integer from 1 to {MAX_SIMULATIONS}",
-        check=lambda number: 1 <= number <= MAX_SIMULATIONS,
-    )
-    return number or None
-
-
 def _check_format(name: str | None) -> str:
     """Returns the name of a format.
 
@@ -215,13 +195,12 @@ def _make_parser() -> Parser:
             "\n"
             f"Of a {BUNDLE}, which has the name of its game and belongs into alphago/networks:\n"
             "\n"
-            "  output=FOLDER  where to write (GAME in this folder)\n"
-            "  simulations=N  that it plays with if nothing else is said (the run's own number)"
+            "  output=FOLDER  where to write (GAME in this folder)"
         ),
         examples=(
             "alphago export runs/first --format onnx",
             "alphago export runs/go:step=4000 --format leela-zero output=network.txt",
-            "alphago export runs/go --format bundle output=alphago/networks/go_9x9 simulations=400",
+            "alphago export runs/go --format bundle output=mine/go_9x9",
         ),
         usage="CHECKPOINT --format FORMAT [output=FILE] [game=GAME]",
         keys=lambda: KEYS,

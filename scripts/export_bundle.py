@@ -37,17 +37,15 @@ class _Checked(NamedTuple):
 
     error: PrecisionError  # of half precision, both networks in float32
     inference: str  # how it plays on this machine
-    num_simulations: int
     num_weights: int
 
 
-def export_bundle(found: FoundNetwork, path: Path, *, num_simulations: int | None) -> str:
+def export_bundle(found: FoundNetwork, path: Path) -> str:
     """Writes a bundle, whole or not at all.
 
     Args:
         found: the network of a run, with the run's positions and counters.
         path: its folder, which must not exist.
-        num_simulations: a move, if nothing else is said; None for the number of the run.
 
     Returns:
         What was done, in lines.
@@ -63,7 +61,7 @@ def export_bundle(found: FoundNetwork, path: Path, *, num_simulations: int | Non
     if found.positions is None:
         raise CheckpointError(f"{found.folder}: has no positions to calibrate int8 on")
     positions = found.positions[:MOST_POSITIONS]
-    config_text = _play_config(found.folder / CONFIG_FILE, num_simulations)
+    config_text = _play_config(found.folder / CONFIG_FILE)
     recipe = _recipe(found.folder / CONFIG_FILE)
     with _written_as(path) as folder:
         write_bundle(
@@ -97,7 +95,7 @@ def _written_as(path: Path) -> Iterator[Path]:
         raise ExportError(f"{path}: cannot be written ({reason(error)})") from error
 
 
-def _play_config(path: Path, num_simulations: int | None) -> str:
+def _play_config(path: Path) -> str:
     """Returns what players read of a run's configuration, but for its machine, as YAML."""
     settings = read_play_settings(path)
     # One thread: a network so small is fastest by it, above all beside other programs.
@@ -105,7 +103,6 @@ def _play_config(path: Path, num_simulations: int | None) -> str:
     config = {
         "search": asdict(settings.search),
         "evaluator": asdict(settings.evaluator) | anywhere,
-        "selfplay": {"num_simulations": num_simulations or settings.num_simulations},
     }
     return yaml.safe_dump(config, sort_keys=False)
 
@@ -123,10 +120,9 @@ def _check(found: FoundNetwork, folder: Path, positions: UInt8Array) -> _Checked
     error = measure_error(exact, rounded)
     if not error.is_within(_LIMIT):
         raise MismatchError(f"half precision is too far off: {error}, allowed: {_LIMIT}")
-    num_simulations = read_play_settings(folder / CONFIG_FILE).num_simulations
     num_weights = sum(array.size for array in written.weights.values())
     inference = str(_evaluator_of(written, None).inference)
-    return _Checked(error, inference, num_simulations, num_weights)
+    return _Checked(error, inference, num_weights)
 
 
 def _evaluator_of(found: FoundNetwork, precision: str | None) -> NetworkEvaluator:
@@ -144,7 +140,7 @@ def _describe(path: Path, found: FoundNetwork, checked: _Checked) -> str:
             f"{found.info.game}, {_sizes(found)}, step {found.info.step}",
             *files,
             f"  half precision differs from fp32 by: {checked.error}",
-            f"  plays {checked.num_simulations} simulations a move with {checked.inference}",
+            f"  plays with {checked.inference}",
             f"Write into {path / CARD_FILE} how strong it is, and how that was measured.",
         ]
     )
@@ -172,7 +168,6 @@ def _card(name: str, found: FoundNetwork, checked: _Checked, recipe: str) -> str
         "network": f"{_sizes(found)}, {found.info.network.heads} heads",
         "data": f"{num_games:,} games of its own from nothing, {num_positions:,} positions",
         "training": f"{hours:.1f} hours, {found.info.step:,} steps",
-        "plays": f"{checked.num_simulations} simulations a move, or `simulations=N`",
         "weights": f"{checked.num_weights:,} in half precision, which differs by: {checked.error}",
         "computes in": f"{checked.inference}, on the machine that wrote this",
         "strength": NOT_MEASURED,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 NUM_CHECKPOINTS = 12
 RATINGS_FOLDER = "ratings"  # in the folder of a run
+SIMULATIONS = 100  # of a checkpoint, per move: equal for all runs, so that ratings can be compared
 KEYS = ("games", "simulations", "ladder", "every", "checkpoints", "workers", "seed", "game")
 
 _ANCHOR_REACH = 2  # an anchor that is measured plays so many of those before it
@@ -98,7 +99,7 @@ def rate_run(
     with open_store(run / RATINGS_FOLDER) as store:
         ladder = choose_ladder(values, store, game_of_run(run))
         settings = choose_settings(
-            values, store, ladder, game=game_of_run(run), simulations=_simulations_of(run)
+            values, store, ladder, game=game_of_run(run), simulations=SIMULATIONS
         )
         anchors, left_out = begin(store, settings, ladder)
         with (
@@ -238,14 +239,6 @@ def _wait_for_a_checkpoint(run: Path, *, watch: bool) -> None:
         time.sleep(_POLL_S)
 
 
-def _simulations_of(run: Path) -> int:
-    """Returns the simulations of a move in a run's self-play."""
-    from alphago.files import CONFIG_FILE
-    from alphago.players.loading import read_play_settings
-
-    return read_play_settings(run / CONFIG_FILE).num_simulations
-
-
 def _write_curves(run: Path, rounds: "LadderRounds") -> None:
     """Writes the curves of the ratings for TensorBoard."""
     from train.metrics import RatedCheckpoint, write_rating_curves
@@ -341,7 +334,7 @@ def _make_parser() -> Parser:
             "\n"
             "options:\n"
             f"  games=N          of a match, from N/2 openings ({NUM_GAMES})\n"
-            "  simulations=N    of a checkpoint, per move (as in the run's self-play)\n"
+            f"  simulations=N    of a checkpoint, per move ({SIMULATIONS})\n"
             "  ladder=FILE      anchors: a YAML file, or the name of one of configs/ladders\n"
             f"  checkpoints=N    rate about so many, spread over the run ({NUM_CHECKPOINTS})\n"
             "  every=N          or those at least N optimiser steps apart\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from alphago.errors import AlphagoError, CheckpointError, PlayerError, check_count
+from alphago.errors import AlphagoError, CheckpointError, PlayerError
 from alphago.files import (
     BEST_FILE,
     CHECKPOINTS_FOLDER,
@@ -29,7 +29,7 @@ from alphago.network.network import NetworkConfig
 from alphago.network.weights import NetworkInfo, load_player_network
 from alphago.players.network_player import NetworkPlayer, as_seen
 from alphago.search.config import SearchConfig
-from alphago.types import MAX_SIMULATIONS, UInt8Array, Weights
+from alphago.types import UInt8Array, Weights
 from alphago.yaml_files import read_yaml
 
 # What a config.yaml written before these options existed does not say of its evaluator.
@@ -41,6 +41,7 @@ _EARLIER_EVALUATOR: dict[str, Any] = {
 }
 
 _MOST_NAME_BYTES = 4096  # of the file that names the best checkpoint
+NUM_SIMULATIONS = 400  # per move, where nothing else is said; self-play has far fewer
 MOST_POSITIONS = 64  # to check precision on; a large network on a CPU takes its time for each
 
 logger = logging.getLogger(__name__)
@@ -63,7 +64,6 @@ class PlaySettings(NamedTuple):
 
     search: SearchConfig
     evaluator: EvaluatorConfig
-    num_simulations: int
 
 
 def make_network_player(
@@ -83,8 +83,8 @@ def make_network_player(
         found: the network; the configuration beside it is read.
         game: the game it has to play, None for its own. Its planes do not matter: the network
             sees those it has learnt from.
-        num_simulations: per move, 0 for the raw policy; None for the number of the run's self-play,
-            or with `seconds` for as many as there is time and memory for.
+        num_simulations: per move, 0 for the raw policy; None for `NUM_SIMULATIONS`, or with
+            `seconds` for as many as there is time and memory for.
         precision: of the network, see `EvaluatorConfig`; None for that of the run.
         name: how the player is called in results.
         seed: of its random choices.
@@ -108,7 +108,7 @@ def make_network_player(
     check_plays(found.info.network, own_game.spec, game.spec, name=name)
     settings = read_play_settings(found.folder / CONFIG_FILE)
     if num_simulations is None and seconds is None:
-        num_simulations = settings.num_simulations
+        num_simulations = NUM_SIMULATIONS
     seen_game = as_seen(game, learnt=own_game)
     evaluator = load_evaluator(found, seen_game, settings.evaluator, precision=precision, name=name)
     return NetworkPlayer(
@@ -218,14 +218,9 @@ def read_play_settings(path: Path) -> PlaySettings:
         evaluator: dict[str, Any] = config["evaluator"]
         if evaluator["device"] == "cuda":
             evaluator["device"] = "auto"  # what was learnt on a GPU plays on any machine
-        num_simulations = config["selfplay"]["num_simulations"]
-        check_count(
-            "selfplay.num_simulations", num_simulations, at_least=0, at_most=MAX_SIMULATIONS
-        )
         return PlaySettings(
             search=SearchConfig(**config["search"]),
             evaluator=EvaluatorConfig(**(_EARLIER_EVALUATOR | evaluator)),
-            num_simulations=num_simulations,
         )
     except CheckpointError:
         raise

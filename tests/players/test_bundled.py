@@ -52,7 +52,7 @@ def test_a_network_is_a_player_by_its_name(networks: Path) -> None:
     assert list(bundled_networks()) == ["connect_four", "go_5x5", "go_7x7"]
     player = make_player("go_5x5")
     assert isinstance(player, NetworkPlayer)
-    assert (player.name, player.num_simulations) == ("go_5x5", 12)
+    assert (player.name, player.num_simulations) == ("go_5x5", 400)
     assert game_of_player("go_5x5:simulations=3") == "go_5x5:komi=2.5"
     states = player.game.initial_states(1)
     by_path = make_player(str(networks / "go_5x5"))

@@ -36,7 +36,6 @@ search:
   root_fpu_reduction: 0.0
   noise_concentration: 10.83
   noise_weight: 0.25
-selfplay: {num_simulations: 12}
 evaluator: {device: cuda, precision: fp32, num_threads: null}
 """
 SEARCH = SearchConfig(**yaml.safe_load(CONFIG)["search"])
@@ -129,8 +128,8 @@ def test_a_checkpoint_plays_its_own_network(run, options, action):
     assert raw_choice(f"{run}/checkpoints/00000300:simulations=0{options}") == [action]
 
 
-def test_the_number_of_simulations_is_the_runs_unless_given(run):
-    assert make_player(str(run)).num_simulations == 12
+def test_without_a_number_of_simulations_there_are_400(run):
+    assert make_player(str(run)).num_simulations == 400
     assert make_player(f"{run}:simulations=7").num_simulations == 7
 
 
@@ -168,7 +167,7 @@ def test_a_network_of_another_game_is_refused_with_both_names(run):
 def test_names_of_folders_may_hold_anything(run, name):
     renamed = run.rename(run.parent / name)
     assert raw_choice(f"{renamed}:simulations=0") == [2]
-    assert make_player(str(renamed)).num_simulations == 12
+    assert make_player(str(renamed)).num_simulations == 400
 
 
 def test_a_step_that_is_not_there_is_refused_with_those_that_are(run):

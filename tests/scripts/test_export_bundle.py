@@ -71,12 +71,13 @@ def test_a_bundle_plays_as_its_run_does(
     run: Path, networks: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
-    assert export(run, networks / "go_5x5", "simulations=30") == 0
+    assert export(run, networks / "go_5x5") == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert re.match(r"go_5x5:komi=3.5,max_moves=\d+, 1 blocks of 4 channels, step \d+\n", out)
-    assert "  plays 30 simulations a move with openvino " in out
-    ours, theirs = make_player("go_5x5:precision=fp32"), make_player(f"{run}:simulations=30")
+    assert "  plays with openvino " in out
+    ours = make_player("go_5x5:precision=fp32,simulations=30")
+    theirs = make_player(f"{run}:simulations=30")
     states = ours.game.initial_states(6)
     rng = np.random.default_rng(0)
     for _ in range(6):
@@ -99,14 +100,13 @@ def test_a_bundle_holds_what_playing_needs(run: Path, networks: Path) -> None:
     assert found.positions is not None
     assert found.positions.shape == (64, 17, 5, 5)
     config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-    assert list(config) == ["search", "evaluator", "selfplay"]
+    assert list(config) == ["search", "evaluator"]
     own = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))["evaluator"]
     anywhere = {"device": "auto", "backend": "auto", "precision": "auto", "num_threads": 1}
     assert config["evaluator"] == own | anywhere
     assert own["device"] == "cpu"  # the machine of the run is nobody else's
     assert found.info.network.auxiliary == []
     num_weights = sum(array.size for array in found.weights.values())
-    assert config["selfplay"] == {"num_simulations": 4}  # as the run's own
     card = (folder / CARD_FILE).read_text(encoding="utf-8")
     assert card.startswith("# go_5x5\n")
     assert f"| weights | {num_weights:,} in half precision" in card
@@ -179,7 +179,6 @@ def test_without_a_network_a_player_has_to_be_named(
     ("words", "expected"),
     [
         (["game=go_5x5"], "game: got 'go_5x5', but bundle has none"),
-        (["simulations=0"], "simulations: got '0', allowed: an integer from 1 to 1000000"),
         (["output=no/go_5x5"], "but no is no folder"),
         (["output=strong"], "output: got 'strong', allowed for bundle: FOLDER/go_5x5"),
         ([], "output: go_5x5 exists already; write output=ANOTHER"),
@@ -201,11 +200,6 @@ def test_wrong_words_are_one_line(
     assert err.count("\n") == 1
     assert expected in err
     assert [path.name for path in tmp_path.iterdir()] == ["go_5x5"]
-
-
-def test_other_formats_have_no_simulations(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", str(run), "--format", "onnx", "simulations=3"]) == 2
-    assert "simulations: got '3', but onnx has none" in capsys.readouterr().err
 
 
 def test_without_positions_there_is_nothing_to_calibrate_on(

@@ -90,7 +90,10 @@ def rate(run: Path, *words: str) -> int:
     ladder = (
         [] if any(word.startswith("ladder=") for word in words) else ["ladder=" + ladder_of(run)]
     )
-    return main(["rate", str(run), f"games={NUM_GAMES}", "workers=1", *ladder, *words])
+    simulations = [] if any(word.startswith("simulations=") for word in words) else ["simulations=4"]
+    return main(
+        ["rate", str(run), f"games={NUM_GAMES}", "workers=1", *simulations, *ladder, *words]
+    )
 
 
 def ladder_of(run: Path) -> str:
@@ -126,7 +129,7 @@ def test_one_command_makes_a_ladder_of_all_checkpoints(
         assert entry["games"] == {0: 0}.get(entry["step"], entry["games"])
     by_step = sorted(rated, key=lambda entry: entry["step"])
     assert [entry["games"] for entry in by_step] == [0, 8, 16, 24]
-    assert data["simulations"] == 4  # as in self-play
+    assert data["simulations"] == 4
     assert len(set(pairs(run))) == len(pairs(run))
     assert all(line["wins"] + line["draws"] + line["losses"] == NUM_GAMES for line in results(run))
     assert [path.name for path in (run / "tensorboard" / "ratings").iterdir()]
