@@ -167,8 +167,8 @@ def guess_ratings(
     """Returns a rating for everybody, a guess for those who have not played.
 
     An anchor of which nothing is known is placed a little above the one before it. A checkpoint
-    begins with the rating of the one before it, where there is none of the one after it, and before
-    any has played all begin in the middle of the anchors.
+    begins with the rating of the one before it, or of the first known one, and before any has
+    played all begin in the middle of the anchors.
     """
     guesses = dict(elo)
     above = 0.0

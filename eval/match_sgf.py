@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from alphago.errors import SgfError
-from alphago.files import reason
+from alphago.files import reason, replace_file
 from alphago.games.game import Game
 from alphago.games.go.drawing import format_result
 from alphago.games.go.game import Go
@@ -63,7 +63,8 @@ def write_match(folder: Path, game: Game, result: MatchResult, *, num_games: int
         file = folder / f"{index + 1:0{num_digits}}.sgf"
         try:
             if index < len(result.games):
-                file.write_text(write_sgf(match_game(game, result, index)), encoding="utf-8")
+                with replace_file(file) as content:
+                    content.write(write_sgf(match_game(game, result, index)).encode())
             else:
                 file.unlink(missing_ok=True)
         except OSError as error:

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from alphago.files import MIB, read_file, read_text_file, reason, replace_file
+from alphago.files import MIB, read_file, read_text_file, reason, refuse_links, replace_file
 from alphago.players.game_follower import ForfeitKind
 from eval.elo import PairResult
 from eval.endings import count_forfeits
@@ -158,7 +158,7 @@ class RatingStore:
             "checkpoint": None if facts is None else facts._asdict(),
         }
         try:
-            with path.open("ab") as file:
+            with open(path, "ab", opener=refuse_links) as file:
                 file.write(f"{json.dumps(line)}\n".encode())
                 file.flush()
                 os.fsync(file.fileno())
@@ -283,17 +283,21 @@ def _read_results(path: Path) -> list[PartResult]:
     """Reads all lines; the last one is cut off where it has no end."""
     try:
         content = read_file(path, at_most=_MOST_BYTES) if path.exists() else b""
-        whole, _, broken = content.rpartition(b"\n")
-        if broken:
-            os.truncate(path, len(content) - len(broken))
     except OSError as error:
         raise LadderError(f"{path}: cannot be read: {reason(error)}") from error
+    whole, _, broken = content.rpartition(b"\n")
     parts: dict[tuple[str, str, int], PartResult] = {}
     for number, line in enumerate(whole.splitlines(), start=1):
         part = _read_line(line, where=f"{path}, line {number}")
         if part[:3] in parts:
             raise LadderError(f"{path}, line {number}: this part is there twice")
         parts[part[:3]] = part
+    if broken:
+        try:
+            with open(path, "r+b", opener=refuse_links) as file:
+                file.truncate(len(content) - len(broken))
+        except OSError as error:
+            raise LadderError(f"{path}: cannot be written: {reason(error)}") from error
     return list(parts.values())
 
 

@@ -259,4 +259,5 @@ def _fallen(before: SoundCheckpoint, after: SoundCheckpoint) -> str:
 def _rising(state: RunState) -> dict[str, float]:
     """Returns the numbers that no run ever lowers."""
     drawn = {name: state.buffer[name] for name in ("positions_seen", "samples_drawn")}
-    return vars(state.counters) | drawn | {"games": state.num_games}
+    counters = {name: n for name, n in vars(state.counters).items() if name != "best_progress"}
+    return counters | drawn | {"games": state.num_games}

@@ -75,8 +75,9 @@ def _compare_summary(
 def _summary_of(checkpoint: SoundCheckpoint) -> dict[str, object]:
     """Returns the entries of `state.json` that a checkpoint knows."""
     state = checkpoint.state
-    # Runs saved before the counter of judged candidates was kept lack it.
-    counters = {name: n for name, n in vars(state.counters).items() if name != "judged_step"}
+    # Runs saved before these were kept lack them.
+    later = ("judged_step", "best_progress")
+    counters = {name: n for name, n in vars(state.counters).items() if name not in later}
     return counters | {
         "games": state.num_games,
         "checkpoint": checkpoint.name,

@@ -174,6 +174,7 @@ def _report(
         content = {
             "game": plan.game,
             "openings": settings.openings,
+            "num_planned": plan.num_games,
             **match_summary(result),
             "sprt": None if verdict is None else summarise_verdict(verdict),
         }

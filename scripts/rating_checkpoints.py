@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from alphago.errors import CheckpointError
-from alphago.files import BEST_FILE, MANIFEST_FILE, reason
+from alphago.files import BEST_FILE, reason
 from eval.ladder import checkpoint_name
 from eval.rating_store import CheckpointFacts
 
@@ -83,7 +83,8 @@ def held_checkpoints(run: Path, ratings_folder: Path) -> Iterator[HeldCheckpoint
         run: folder of the run.
         ratings_folder: the ladder's folder, on the same file system; nobody else uses it now.
     """
-    folder = (ratings_folder / _HELD_FOLDER).resolve()
+    # Not resolved itself: a link is not followed, and what it leads to stays as it is.
+    folder = ratings_folder.resolve() / _HELD_FOLDER
     shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
     try:
         folder.mkdir()
@@ -142,6 +143,6 @@ def _read_facts(folder: Path, *, step: int) -> CheckpointFacts:
     from train.run_state import wrong_kind_errors
 
     state = read_state(folder)
-    with wrong_kind_errors(f"{folder / MANIFEST_FILE}: state"):
+    with wrong_kind_errors(f"{folder}: state"):
         minutes = round(float(state["counters"]["seconds"]) / 60, 3)
         return CheckpointFacts(step=step, games=int(state["num_games"]), minutes=minutes)

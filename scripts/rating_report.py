@@ -144,11 +144,13 @@ def _remarks(summary: "LadderSummary", left_out: Sequence[str]) -> Iterator[str]
     if left_out:
         yield f"left out, not installed: {', '.join(left_out)}"
     yield from describe_forfeits(summary)
-    if None in summary.settings.anchors.values():
+    unrated = [player for player, elo in summary.settings.anchors.items() if elo is None]
+    if unrated:
+        who = "the anchors have" if len(unrated) == len(anchors) else f"{', '.join(unrated)} have"
         zero = ", ".join(
             f"{player} is {elo:.0f}"
             for player, elo in fixed_ratings(summary.settings.anchors).items()
         )
-        yield f"the anchors have no fixed ratings for this game, and were rated here; {zero}"
+        yield f"{who} no fixed ratings for this game, and were rated here; {zero}"
     if summary.alarm is not None:
         yield f"ALARM: {describe_alarm(summary.alarm)}"

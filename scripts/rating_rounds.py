@@ -120,7 +120,7 @@ class LadderRounds:
                     num_parts=played.num_parts,
                     checkpoint=facts.get(first),
                 )
-                _check_forfeits(part)
+                check_forfeits(part)
                 self._store.add(part)
                 self._summary = None
                 self._num_done += played.part.num_games
@@ -173,7 +173,7 @@ class LadderRounds:
         return plan_match(openings, seed=seed)
 
 
-def _check_forfeits(part: PartResult) -> None:
+def check_forfeits(part: PartResult) -> None:
     """Checks that a part has games to be rated, before it is stored.
 
     Raises:
@@ -187,3 +187,8 @@ def _check_forfeits(part: PartResult) -> None:
                 f"{player}: forfeited {number} of {part.num_games} games ({kinds}), which are not"
                 " kept; mend it, or leave it out of the ladder"
             )
+    if part.wins + part.draws + part.losses == 0:
+        raise LadderError(
+            f"{part.first} and {part.second}: each game of a part was forfeited by one of them;"
+            " mend them, or leave one out of the ladder"
+        )

@@ -80,8 +80,11 @@ def check_changes(changes: Sequence[Change]) -> None:
     """
     for key, old, new in changes:
         is_fixed = key.startswith(FIXED_SECTIONS) or key in FIXED_KEYS
-        # A running average can neither be begun in the middle of a run nor be given up.
-        if is_fixed or (key == "train.ema_decay" and None in (old, new)):
+        # What an average or a momentum remembers can neither be begun within a run nor be given up.
+        begins_or_ends = (key == "train.ema_decay" and None in (old, new)) or (
+            key == "train.momentum" and 0 in (old, new)
+        )
+        if is_fixed or begins_or_ends:
             raise CommandLineError(
                 f"{key}: this run was started with {_yaml_text(old)} and cannot go on with"
                 f" {_yaml_text(new)}; start a new run instead"

@@ -130,10 +130,9 @@ def measure_actors(
         while pool.state().num_starting:  # else one that has started would do their part
             pool.drain(TURN_S)
         _total_rate(pool, (*arguments[:3], 0.0), num_actors=num_actors)  # all are warm now
-        one = _total_rate(pool, arguments, num_actors=1)
+        one = _total_rate(pool, arguments, num_actors=1)[0]
         with GpuWatch() as watch:
-            several = _total_rate(pool, arguments, num_actors=num_actors)
-        memory = pool.memory(give_up=lambda: False)
+            several, bytes_per_actor = _total_rate(pool, arguments, num_actors=num_actors)
     finally:
         pool.close()
     return {
@@ -142,28 +141,29 @@ def measure_actors(
         "evaluations_per_s": several,
         "ratio": several / one,
         "gpu_share": watch.share,
-        "bytes_per_actor": max(each.resident_bytes for each in memory),
+        "bytes_per_actor": bytes_per_actor,
     }
 
 
-def _total_rate(pool: RayPool, arguments: Arguments, *, num_actors: int) -> float:
-    """Returns the evaluations per second of some actors, all at once."""
-    setup = arguments[0]
-    num_groups = groups_per_actor(setup.selfplay, setup.evaluator)
-    calls = [(*arguments, number * num_groups) for number in range(num_actors)]
-    rates = pool.map(_actor_rate, calls, give_up=lambda: False)
-    assert rates is not None, "nobody gives up"
-    return sum(rates)
+def _total_rate(pool: RayPool, arguments: Arguments, *, num_actors: int) -> tuple[float, int]:
+    """Returns the evaluations per second of some actors, all at once, and the largest process."""
+    calls = [(*arguments, number) for number in range(num_actors)]
+    measured = pool.map(_actor_rate, calls, give_up=lambda: False)
+    assert measured is not None, "nobody gives up"
+    rates, sizes = zip(*measured, strict=True)
+    return sum(rates), max(sizes)
 
 
 def _actor_rate(
     setup: ActorSetup, weights: Weights, positions: UInt8Array, seconds: float, number: int
-) -> float:
-    """Returns the evaluations per second of self-play in this process."""
-    actor = SelfPlayActor(setup, actor=number)  # which decides on its CPU as well
+) -> tuple[float, int]:
+    """Returns the evaluations per second of self-play in this process, and its memory in bytes."""
+    num_groups = groups_per_actor(setup.selfplay, setup.evaluator)
+    actor = SelfPlayActor(setup, actor=number * num_groups, seat=number)
     actor.set_weights(0, weights, positions)
     _play_for(actor, seconds=TURN_S)
-    return _evaluations_per_s([_play_for(actor, seconds=seconds)])
+    report = _play_for(actor, seconds=seconds)
+    return _evaluations_per_s([report]), report.memory.resident_bytes
 
 
 def _spread_games(setup: ActorSetup) -> ActorSetup:

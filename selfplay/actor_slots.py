@@ -39,6 +39,7 @@ class ActorSlot:
         number: of the slot, for people.
         node: of its machine in Ray, empty where Ray itself finds the only one.
         place: what actors get on this machine.
+        seat: its number among the slots of its machine.
         actor: Ray's handle of the actor.
         starting: the call that is answered when the actor has started; None from then on.
         num_open: calls that it owes an answer, those to start and to take weights included.
@@ -54,7 +55,9 @@ class ActorSlot:
     is_updating: bool
     silence: SilenceWatch
 
-    def __init__(self, setup: ActorSetup, *, number: int, node: str, place: Place) -> None:
+    def __init__(
+        self, setup: ActorSetup, *, number: int, node: str, place: Place, seat: int
+    ) -> None:
         """Takes the place; `start` fills it.
 
         Args:
@@ -62,10 +65,12 @@ class ActorSlot:
             number: of the slot.
             node: of the machine in Ray.
             place: what actors get there.
+            seat: number of the slot there.
         """
         self.number = number
         self.node = node
         self.place = place
+        self.seat = seat
         self._setup = with_groups(setup, place.num_groups)
 
     def start(self, actor_class: type[Any], first_stream: int) -> None:
@@ -80,7 +85,7 @@ class ActorSlot:
         if self.node:
             strategy = NodeAffinitySchedulingStrategy(self.node, soft=False)
             options["scheduling_strategy"] = strategy
-        self.actor = ray.remote(**options)(actor_class).remote(self._setup, first_stream)
+        self.actor = ray.remote(**options)(actor_class).remote(self._setup, first_stream, self.seat)
         self.starting = self.actor.call.remote(has_started)
         self.is_updating = False
         self.num_open, self.sent_version = 0, -1

@@ -1,10 +1,8 @@
-"""What runs in an actor process: a game, networks and self-play. `pool.py` wraps it for Ray."""
+"""What runs in an actor process: a game, networks and self-play. `actor_slots.py` starts it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
-
-import psutil
+from typing import Any, TypeVar
 
 from alphago.games import make_game
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
@@ -19,14 +17,6 @@ from selfplay.play import PlayReport, SelfPlay
 from selfplay.resources import groups_per_actor, uses_gpu
 
 Result = TypeVar("Result")
-
-
-class ActorMemory(NamedTuple):
-    """Memory of an actor in bytes; trees and cache are allocated once and do not grow."""
-
-    resident_bytes: int  # of its process
-    tree_bytes: int  # search trees of all its groups
-    cache_bytes: int  # their caches of evaluations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,13 +53,14 @@ class SelfPlayActor:
     Each group of games has a thread, an evaluator and rules of its own; they share nothing.
     """
 
-    def __init__(self, setup: ActorSetup, actor: int) -> None:
+    def __init__(self, setup: ActorSetup, actor: int, seat: int = 0) -> None:
         """Builds the networks and empty games.
 
         Args:
             setup: what all actors of a run share.
             actor: number of its first group, part of the random streams of the games; the other
-                groups have the numbers that follow.
+                groups have the numbers that follow. Never used again in a run.
+            seat: its number among the actors that are on its machine now.
         """
         num_groups = groups_per_actor(setup.selfplay, setup.evaluator)
         games = [make_game(setup.game) for _ in range(num_groups)]
@@ -89,7 +80,7 @@ class SelfPlayActor:
             for number, (game, evaluator) in enumerate(zip(games, self._evaluators, strict=True))
         ]
         is_shared = num_groups > 1 and uses_gpu(setup.evaluator)
-        self._cpu = numbered_cpu(actor // num_groups) if is_shared else None
+        self._cpu = numbered_cpu(seat) if is_shared else None
 
     @property
     def bytes_per_game(self) -> float:
@@ -125,14 +116,6 @@ class SelfPlayActor:
     def play_until(self, is_enough: Callable[[int], bool]) -> PlayReport:
         """Plays until it is enough, see `play_groups`."""
         return play_groups(self._groups, is_enough, cpu=self._cpu)
-
-    def memory(self) -> ActorMemory:
-        """Returns what this process and its games take of the memory."""
-        return ActorMemory(
-            resident_bytes=int(psutil.Process().memory_info().rss),
-            tree_bytes=sum(group.tree_bytes for group in self._groups),
-            cache_bytes=sum(group.cache_bytes for group in self._groups),
-        )
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Runs a function here: work that a run spreads over its actors, such as a gate."""

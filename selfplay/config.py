@@ -52,7 +52,8 @@ class SelfPlayConfig:
         eye_guard: whether self-play keeps from filling own eyes, likewise; of no effect in games
             without eyes.
         cache_size: positions whose evaluations a group of games keeps until its network changes,
-            so that the next search need not ask for them again; 0 for none. Games stay the same.
+            so that the next search need not ask for them again; 0 for none. Games stay
+            the same but for rounding, since batches have other sizes.
         games_per_call: finished games after which an actor hands its records over.
         max_in_flight: calls an actor may have open, the bound on records nobody has fetched yet.
         max_restarts: actors that died or hung and are replaced on one machine in one sitting of a

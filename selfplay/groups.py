@@ -12,7 +12,7 @@ from typing import Any
 
 from selfplay import play
 from selfplay.cpus import keep_thread_on
-from selfplay.play import PlayReport, PlayStats, SelfPlay
+from selfplay.play import ActorMemory, PlayReport, SelfPlay, sum_of_stats
 from selfplay.records import GameRecord
 
 
@@ -54,18 +54,19 @@ def play_groups(
 
 
 def merge_reports(reports: Sequence[PlayReport]) -> PlayReport:
-    """Adds up what groups did side by side: counts are sums, times are means."""
-    stats = [report.stats for report in reports]
+    """Adds up what groups of one process did side by side: counts are sums, times are means."""
+    total = sum_of_stats([report.stats for report in reports])
+    memory = [report.memory for report in reports]
     return PlayReport(
         records=[record for report in reports for record in report.records],
-        stats=PlayStats(
-            seconds=sum(each.seconds for each in stats) / len(stats),
-            seconds_evaluating=sum(each.seconds_evaluating for each in stats) / len(stats),
-            num_positions=sum(each.num_positions for each in stats),
-            num_simulations=sum(each.num_simulations for each in stats),
-            num_evaluations=sum(each.num_evaluations for each in stats),
-            num_cached=sum(each.num_cached for each in stats),
-            num_leaves=sum(each.num_leaves for each in stats),
+        stats=total._replace(
+            seconds=total.seconds / len(reports),
+            seconds_evaluating=total.seconds_evaluating / len(reports),
+        ),
+        memory=ActorMemory(
+            resident_bytes=max(each.resident_bytes for each in memory),
+            tree_bytes=sum(each.tree_bytes for each in memory),
+            cache_bytes=sum(each.cache_bytes for each in memory),
         ),
     )
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 
 from alphago.errors import memory_for
 from alphago.games.game import Game
@@ -46,11 +47,27 @@ class PlayStats(NamedTuple):
     num_leaves: int  # rows of both kinds that a simulation asked for; the others filled the batch
 
 
+def sum_of_stats(stats: Iterable[PlayStats]) -> PlayStats:
+    """Adds up each of the numbers."""
+    return PlayStats._make(
+        map(sum, zip(PlayStats(*[0] * len(PlayStats._fields)), *stats, strict=True))
+    )
+
+
+class ActorMemory(NamedTuple):
+    """Memory of an actor in bytes; trees and cache are allocated once and do not grow."""
+
+    resident_bytes: int  # of its process
+    tree_bytes: int  # search trees of its games
+    cache_bytes: int  # their caches of evaluations
+
+
 class PlayReport(NamedTuple):
-    """Finished games and what they cost."""
+    """Finished games, what they cost, and the memory of the actor that has played them."""
 
     records: list[GameRecord]
     stats: PlayStats
+    memory: ActorMemory
 
 
 def without_finished(snapshot: dict[str, Any], records: Iterable[GameRecord]) -> dict[str, Any]:
@@ -128,19 +145,9 @@ class SelfPlay:
         self._searches_are_stale = True
 
     @property
-    def tree_bytes(self) -> int:
-        """The memory of the search trees of all games, which does not grow."""
-        return self._search.num_bytes
-
-    @property
-    def cache_bytes(self) -> int:
-        """The memory of the cache of evaluations, which does not grow."""
-        return self._cache.num_bytes
-
-    @property
     def bytes_per_game(self) -> float:
         """The memory of the search of one game, its share of the cache included."""
-        return (self.tree_bytes + self.cache_bytes) / self._config.num_games
+        return (self._search.num_bytes + self._cache.num_bytes) / self._config.num_games
 
     def _make_evaluator(self) -> Evaluator:
         """Returns the network as the search asks it: behind its cache and the guard."""
@@ -196,7 +203,13 @@ class SelfPlay:
                 records += self._make_moves(rows)
                 rows = self._search.finished_rows()
         done = zip(self._totals(), before, strict=True)
-        return PlayReport(records, PlayStats._make(now - then for now, then in done))
+        stats = PlayStats._make(now - then for now, then in done)
+        return PlayReport(records, stats, self._memory())
+
+    def _memory(self) -> ActorMemory:
+        """Returns what this process and these games take of the memory."""
+        resident = int(psutil.Process().memory_info().rss)
+        return ActorMemory(resident, self._search.num_bytes, self._cache.num_bytes)
 
     def _totals(self) -> PlayStats:
         """Returns what was done since the beginning, and the time."""

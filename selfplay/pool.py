@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from alphago.network.precision import Inference
 from alphago.types import UInt8Array, Weights
-from selfplay.actors import ActorMemory, ActorSetup, SelfPlayActor
+from selfplay.actors import ActorSetup, SelfPlayActor
 from selfplay.play import PlayReport
 
 Result = TypeVar("Result")
@@ -82,7 +82,10 @@ class SelfPlayPool(Protocol):
         ...
 
     def is_busy(self) -> bool:
-        """Tells whether an actor is playing or its report was not fetched yet."""
+        """Tells whether an actor is playing or its report was not fetched yet.
+
+        One that is still starting is not: it may have to wait for room on a machine for ever.
+        """
         ...
 
     def map(
@@ -106,10 +109,6 @@ class SelfPlayPool(Protocol):
 
     def snapshot(self) -> dict[str, Any] | None:
         """Returns the unfinished games where they can be kept, else None."""
-        ...
-
-    def memory(self, *, give_up: Callable[[], bool]) -> list[ActorMemory]:
-        """Returns the memory of each actor process, nothing if it was given up."""
         ...
 
     def close(self) -> None:
@@ -178,11 +177,6 @@ class InlinePool:
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Goes on with the unfinished games of a snapshot."""
         self._actor.restore(snapshot)
-
-    def memory(self, *, give_up: Callable[[], bool]) -> list[ActorMemory]:
-        """Returns that of this process."""
-        del give_up
-        return [self._actor.memory()]
 
     def state(self) -> PoolState:
         """Returns that of one actor, which works only when it is called."""

@@ -27,7 +27,7 @@ from selfplay.actor_slots import (
     reason_of_start,
     what_is_silent,
 )
-from selfplay.actors import ActorMemory, ActorSetup, SelfPlayActor
+from selfplay.actors import ActorSetup, SelfPlayActor
 from selfplay.places import Place, Places
 from selfplay.play import PlayReport
 from selfplay.pool import PoolState, Result
@@ -127,11 +127,15 @@ class RayPool:
 
     def drain(self, timeout_s: float) -> list[PlayReport]:
         """Returns the reports that arrive within the time, without making an actor go on."""
-        return self._fetch(timeout_s) if self.is_busy() else []
+        return self._fetch(timeout_s) if self._calls or self._is_to_be_told() else []
 
     def is_busy(self) -> bool:
-        """Tells whether an actor is playing or its report was not fetched yet."""
-        return bool(self._calls or self._arrived or self._failure)
+        """Tells whether an actor is playing or its report was not fetched yet; not if it starts."""
+        return self._is_to_be_told() or any(slot.is_ready for slot in self._calls.values())
+
+    def _is_to_be_told(self) -> bool:
+        """Tells whether something has arrived that `_fetch` has not returned or raised yet."""
+        return bool(self._arrived or self._failure)
 
     def map(
         self,
@@ -140,25 +144,39 @@ class RayPool:
         *,
         give_up: Callable[[], bool],
     ) -> list[Result] | None:
-        """Runs a function once per argument tuple, spread over the actors; results are in order."""
-
-        def call(actor: Any, index: int) -> Any:
-            return actor.call.remote(function, *arguments[index])
-
-        return self._spread(call, num_calls=len(arguments), give_up=give_up)
+        """Runs a function once per argument tuple, on each actor one at a time; in order."""
+        results: dict[int, Result] = {}
+        waiting, tasks = deque(range(len(arguments))), dict[Any, ActorTask]()
+        while len(results) < len(arguments):
+            if give_up():
+                return None
+            self._fill(self._places.look(self._given_up))
+            busy = {task.slot for task in tasks.values()}
+            free = [slot for slot in self._slots if slot.is_ready and slot not in busy]
+            for slot in free[: len(waiting)]:
+                number = waiting.popleft()
+                call = slot.actor.call.remote(function, *arguments[number])
+                tasks[call] = ActorTask(number, slot, slot.actor)
+            calls = self._owners(tasks)
+            ready = self._wait(calls, POLL_S)
+            for answered in ready:
+                if answered not in tasks:
+                    self._take(answered)
+                    continue
+                try:
+                    results[tasks[answered].number] = answer_of(answered)
+                    del tasks[answered]
+                except DEAD as error:
+                    if (task := tasks[answered]).actor is task.slot.actor:
+                        self._bury(task.slot, error)
+            self._replace_silent(calls, ready)
+            for lost in [each for each, task in tasks.items() if task.actor is not task.slot.actor]:
+                waiting.append(tasks.pop(lost).number)
+        return [results[number] for number in range(len(arguments))]
 
     def snapshot(self) -> dict[str, Any] | None:
         """Returns None: unfinished games live in other processes and are not kept."""
         return None
-
-    def memory(self, *, give_up: Callable[[], bool]) -> list[ActorMemory]:
-        """Returns the memory of each actor process, nothing if it was given up."""
-
-        def call(actor: Any, index: int) -> Any:
-            del index
-            return actor.memory.remote()
-
-        return self._spread(call, num_calls=len(self._slots), give_up=give_up) or []
 
     def close(self) -> None:
         """Ends all actors; unfinished games are dropped."""
@@ -223,44 +241,6 @@ class RayPool:
             self._update(slot)
         return answer
 
-    def _spread(
-        self, call: Callable[[Any, int], Any], *, num_calls: int, give_up: Callable[[], bool]
-    ) -> list[Any] | None:
-        """Makes numbered calls, each actor one at a time; the results are in order.
-
-        Args:
-            call: calls an actor, by its handle and the number of the call.
-            num_calls: how many.
-            give_up: as in `map`.
-        """
-        results: dict[int, Any] = {}
-        waiting, tasks = deque(range(num_calls)), dict[Any, ActorTask]()
-        while len(results) < num_calls:
-            if give_up():
-                return None
-            self._fill(self._places.look(self._given_up))
-            busy = {task.slot for task in tasks.values()}
-            free = [slot for slot in self._slots if slot.is_ready and slot not in busy]
-            for slot in free[: len(waiting)]:
-                number = waiting.popleft()
-                tasks[call(slot.actor, number)] = ActorTask(number, slot, slot.actor)
-            calls = self._owners(tasks)
-            ready = self._wait(calls, POLL_S)
-            for answered in ready:
-                if answered not in tasks:
-                    self._take(answered)
-                    continue
-                try:
-                    results[tasks[answered].number] = answer_of(answered)
-                    del tasks[answered]
-                except DEAD as error:
-                    if (task := tasks[answered]).actor is task.slot.actor:
-                        self._bury(task.slot, error)
-            self._replace_silent(calls, ready)
-            for lost in [each for each, task in tasks.items() if task.actor is not task.slot.actor]:
-                waiting.append(tasks.pop(lost).number)
-        return [results[number] for number in range(num_calls)]
-
     def _owners(self, tasks: Mapping[Any, ActorTask]) -> dict[Any, ActorSlot]:
         """Returns what `map` waits for, and of whom: its own calls, and actors that start."""
         starting = {slot.starting: slot for slot in self._slots if not slot.is_ready}
@@ -301,10 +281,16 @@ class RayPool:
         held = Counter(slot.node for slot in self._slots)
         for node, place in places.items():
             for _ in range(min(missing, place.num_actors - held[node])):
-                number = next(self._slot_numbers)
-                self._slots.append(ActorSlot(self._setup, number=number, node=node, place=place))
+                self._slots.append(self._new_slot(node, place))
                 self._start(self._slots[-1])
                 missing -= 1
+
+    def _new_slot(self, node: str, place: Place) -> ActorSlot:
+        """Returns a slot on a machine, with the lowest seat that is free there."""
+        taken = {slot.seat for slot in self._slots if slot.node == node}
+        seat = next(seat for seat in itertools.count() if seat not in taken)
+        number = next(self._slot_numbers)
+        return ActorSlot(self._setup, number=number, node=node, place=place, seat=seat)
 
     def _start(self, slot: ActorSlot) -> None:
         """Starts an actor in a slot; random streams are never used twice."""

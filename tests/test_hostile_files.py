@@ -16,13 +16,16 @@ import safetensors.numpy
 import selfplay.npz
 from alphago.errors import AlphagoError, CheckpointError, ConfigError, RecordError
 from alphago.files import read_file
+from alphago.games.go.game import Go
+from alphago.games.go.rules import RULE_SETS
 from alphago.network.network import NetworkConfig
 from alphago.network.weights import read_info, read_manifest, read_positions, read_weights
 from alphago.yaml_files import MOST_BYTES, read_yaml
 from eval.ladder_files import LadderError
-from eval.rating_store import RatingStore
+from eval.rating_store import PartResult, RatingStore
 from scripts.arguments import one_line
 from scripts.composition import load_run_config
+from scripts.rating_checkpoints import held_checkpoints
 from scripts.rating_setup import choose_ladder
 from selfplay.records import read_records
 from tests.fuzz import seeds
@@ -31,6 +34,7 @@ from tests.train.tiny import NETWORK, tiny_config
 from tests.train.tiny import train as train_tiny
 from train.metrics import MetricsWriter
 from train.run_folder import locked, write_state
+from train.sgf_samples import MOST_FILES, write_samples
 
 PLAIN_HEADER = "{'descr': '<U3', 'fortran_order': False, 'shape': (), }"
 
@@ -357,3 +361,39 @@ def test_a_run_in_this_process_opens_no_port(
         if connection.status == psutil.CONN_LISTEN
     ]
     assert listening == []
+
+
+@pytest.mark.parametrize("content", ["{", '{"players"', ""])
+def test_results_of_a_ladder_are_mended_through_no_link(tmp_path: Path, content: str) -> None:
+    outside, ladder = tmp_path / "outside", tmp_path / "ratings"
+    outside.write_text(content)
+    ladder.mkdir()
+    (ladder / "results.jsonl").symlink_to(outside)
+    with pytest.raises(LadderError, match="symbolic link"):
+        RatingStore(ladder).add(PartResult("a", "b", 0, 1, 1, 0, 0, None))
+    assert outside.read_text() == content
+
+
+def test_checkpoints_are_held_in_no_folder_that_a_link_leads_to(tmp_path: Path) -> None:
+    outside, ratings = tmp_path / "outside", tmp_path / "ratings"
+    outside.mkdir()
+    (outside / "precious").touch()
+    ratings.mkdir()
+    (ratings / "held").symlink_to(outside)
+    with (
+        pytest.raises(CheckpointError, match="held: cannot be made"),
+        held_checkpoints(tmp_path, ratings),
+    ):
+        pass
+    assert (outside / "precious").exists()
+
+
+def test_no_game_is_removed_from_a_folder_that_a_link_leads_to(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for number in range(MOST_FILES + 9):
+        (outside / f"{number:09d}.sgf").touch()
+    (tmp_path / "games").symlink_to(outside)
+    with pytest.raises(CheckpointError, match="games: cannot be written: it is a symbolic link"):
+        write_samples(tmp_path, Go(height=5, width=5, rules=RULE_SETS["chinese"]), [], end=0)
+    assert len(list(outside.iterdir())) == MOST_FILES + 9

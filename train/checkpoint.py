@@ -239,13 +239,19 @@ def prune(run_folder: Path, *, keep: int) -> None:
     Args:
         run_folder: folder of the run.
         keep: how many stay, see `folders_to_keep`.
+
+    Raises:
+        CheckpointError: if one cannot be removed.
     """
     folders = find_checkpoints(run_folder / CHECKPOINTS_FOLDER)
     kept = folders_to_keep(folders, best=read_best(run_folder), num_kept=keep)
     for folder in folders:
         if folder not in kept:
-            # Renamed first, so that no half removed folder passes for a broken checkpoint.
-            shutil.rmtree(folder.rename(folder.with_name(f"{_TEMPORARY}{folder.name}")))
+            try:
+                # Renamed first, so that no half removed folder passes for a broken checkpoint.
+                shutil.rmtree(folder.rename(folder.with_name(f"{_TEMPORARY}{folder.name}")))
+            except OSError as error:
+                raise CheckpointError(f"{folder}: cannot be removed: {reason(error)}") from error
 
 
 def folders_to_keep(folders: Sequence[Path], *, best: str | None, num_kept: int) -> list[Path]:

@@ -16,12 +16,12 @@ from eval.suites import SuiteResult
 from selfplay.records import GameRecord
 from train.metrics import MetricsWriter
 from train.pictures import draw_position
+from train.play_totals import MEGABYTE
 from train.progress import Progress
 from train.session import Session
 from train.sgf_samples import write_samples
 from train.step_metrics import StepMetrics
 
-MEGABYTE = 2**20
 QUIET_S = 20.0  # without a finished game for so long, the run says what it is waiting for
 _STEPS_PER_UPDATE = 10  # optimiser steps between two updates of the terminal
 
@@ -136,6 +136,7 @@ class Reporter:
         session = self._session
         totals = session.totals
         values = totals.game_facts() | totals.rates(session.pool.num_actors)
+        values |= totals.memory()
         values |= session.learner.take_metrics() | session.learner.validate()
         values |= self._results | self._state_of_the_run()
         self._results = {}
@@ -185,10 +186,8 @@ class Reporter:
     def _pool_values(self) -> dict[str, float]:
         """Returns how the actors are doing, and how much of what is bounded they use."""
         session = self._session
-        # After Ctrl-C nobody waits for an actor, which may hang.
-        actors = session.pool.memory(give_up=session.is_interrupted)
         state, buffer = session.pool.state(), session.learner.buffer
-        values = {
+        return {
             "selfplay/actors": float(state.num_actors),
             "selfplay/actors_starting": float(state.num_starting),
             "selfplay/machines": float(state.num_machines),
@@ -198,12 +197,6 @@ class Reporter:
             "caps/object_store": session.pool.store_share(),
             "caps/replay_window": buffer.window / session.config.replay.window_size,
         }
-        if actors:
-            resident, trees, caches = (max(sizes) / MEGABYTE for sizes in zip(*actors, strict=True))
-            values["memory/largest_actor_mb"] = resident
-            values["memory/actor_trees_mb"] = trees
-            values["memory/actor_caches_mb"] = caches
-        return values
 
     def _inference_values(self) -> dict[str, float]:
         inference = self._session.pool.inference

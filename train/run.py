@@ -71,18 +71,22 @@ def run(
     ):
         reporter.sitting()
         measure_untrained(session, reporter)
-        while session.stop_reason() is None:
+        reason = session.stop_reason()
+        while reason is None:
             session.begin_iteration()
             play_and_learn(session, reporter)
             promote_if_better(session, reporter)
-            measure(session, reporter)
+            # Asked once: a limit that passes later ends the run after an iteration that measures.
+            reason = session.stop_reason()
+            measure(session, reporter, is_last=reason is not None)
             session.save()
+            reason = session.stop_rule.reason_beside_limits() or reason
         return RunResult(
             run_dir=run_dir,
             step=session.trainer.num_steps,
             num_games=session.store.num_games,
             minutes=session.counters.seconds / 60,
-            stopped_because=session.stop_reason() or "",
+            stopped_because=reason,
             best=session.best_checkpoint,
         )
 
@@ -173,9 +177,9 @@ def play_gate(session: Session, candidate: Weights) -> MatchResult | None:
     return None if parts is None else merge_matches(parts)
 
 
-def measure(session: Session, reporter: Reporter) -> None:
+def measure(session: Session, reporter: Reporter, *, is_last: bool) -> None:
     """Measures the best network when it is time, and writes the numbers of the iteration."""
-    if session.is_measurement_due():
+    if session.is_measurement_due(is_last=is_last):
         measure_strength(session, reporter)
     reporter.iteration()
 

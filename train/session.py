@@ -223,12 +223,16 @@ class Session:
         """Gives the actors the best network to play with, and how deeply to search."""
         self.pool.publish(self.counters.version, self.best, self.positions, self.full_budget())
 
-    def is_measurement_due(self) -> bool:
-        """Tells whether strength is to be measured now; at the end of a run it always is."""
+    def is_measurement_due(self, *, is_last: bool) -> bool:
+        """Tells whether strength is to be measured now.
+
+        Args:
+            is_last: whether the run ends with this iteration; then it always is.
+        """
         if self.stop_rule.interrupted:
             return False
         waited = self.clock.seconds() - self.counters.last_suite_seconds
-        return waited >= 60 * self.config.suite.every_minutes or self.stop_reason() is not None
+        return waited >= 60 * self.config.suite.every_minutes or is_last
 
     def note_measured(self, *, share: float = 0.0) -> None:
         """Remembers when strength was measured, and ends the run if the target is reached.

@@ -3,6 +3,7 @@
 Each move carries what the search said of it. The records stay the only thing that is learnt from.
 """
 
+import errno
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,6 +39,8 @@ def write_samples(run_dir: Path, game: Go, records: Sequence[GameRecord], *, end
     folder = run_dir / GAMES_FOLDER
     with write_errors(folder):
         folder.mkdir(exist_ok=True)
+        if folder.is_symlink():  # what is outdated is removed, which is meant for a run's own games
+            raise OSError(errno.ELOOP, "it is a symbolic link")
     newest = records[-GAMES_PER_ITERATION:]
     for number, record in enumerate(newest, start=end - len(newest)):
         write_text(folder / f"{number:09d}.sgf", write_sgf(sgf_of_record(game, record)))

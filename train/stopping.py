@@ -13,7 +13,7 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Clock:
-    """Minutes of work on a run, those of earlier sittings included."""
+    """Seconds of work on a run, those of earlier sittings included."""
 
     def __init__(self, seconds_before: float) -> None:
         """Starts counting on top of what earlier sittings took."""
@@ -55,15 +55,19 @@ class StopRule:
 
     def reason(self, *, games: int, steps: int) -> str | None:
         """Returns why the run is to end after this iteration, in words, or None."""
-        if self.interrupted:
-            return INTERRUPTED
-        if self.target_reached:
-            return TARGET_REACHED
+        if (reason := self.reason_beside_limits()) is not None:
+            return reason
         done = self._done(games=games, steps=steps)
         for name, limit in self._limits.items():
             if limit is not None and done[name] >= limit:
                 return f"{name}={limit:g} reached"
         return None
+
+    def reason_beside_limits(self) -> str | None:
+        """Returns that reason where it is no limit, or None."""
+        if self.interrupted:
+            return INTERRUPTED
+        return TARGET_REACHED if self.target_reached else None
 
     def _done(self, *, games: int, steps: int) -> dict[str, float]:
         return {"minutes": self._clock.seconds() / 60, "games": games, "steps": steps}

@@ -1,7 +1,7 @@
 """What int8 needs to know of a network: the range of the planes that every convolution reads.
 
-Ranges are measured on positions, and signed: a range cut off at 0 loses the numbers below it
-without a trace in any loss. They are the extremes themselves: leaving out the outermost 0.01 % of
+Ranges are measured on positions. Behind a ReLU, as in all our networks, they begin at 0; planes
+that go below it get a signed range, since cutting them off there would be seen in no loss. They are the extremes themselves: leaving out the outermost 0.01 % of
 the numbers, which rounds all others more finely, doubled the error of trained networks.
 """
 

@@ -180,8 +180,12 @@ class TreeThinker:
         legal = search.edges(_ROW, node).legal[0]
         mover = int(nodes[node]["to_play"])
         remaining = restricted_actions(legal, self._restrictions, color=mover, depth=depth)
-        if remaining.any():
-            search.trees.untried_priors[_ROW, node, ~remaining] = NO_PRIOR
+        if not remaining.any():
+            return
+        priors = search.trees.untried_priors[_ROW, node]
+        priors[~remaining] = NO_PRIOR
+        if not priors[remaining].any():  # rounded to 0 all of them: no descent would try any
+            priors[remaining] = 1 / np.count_nonzero(remaining)
 
     def _variation(self, action: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """Returns a move of the root and the most visited moves after it, and their visits."""

@@ -35,8 +35,8 @@ Float64Array = npt.NDArray[np.float64]
 class GumbelRows(NamedTuple):
     """The rows that go by Gumbel's rule, and what they need to know for it.
 
-    B games, A actions, budgets of up to N simulations. Where no row ever does, all but `is_on` is
-    empty.
+    B games, A actions, budgets of up to N simulations. Where no row ever does, `is_on`, `values`
+    and `weights` alone have entries.
     """
 
     is_on: BoolArray  # [B]; where False, the row goes by PUCT and the rest is not read

@@ -247,18 +247,13 @@ class BatchSearch:
     def resume(self, row: int, num_simulations: int) -> None:
         """Lets a row whose root was evaluated go on for so many further simulations.
 
-        `root_visits(row) + num_simulations` may not exceed the largest budget.
+        `root_visits(row) + num_simulations` may exceed the largest budget by the root's own visit.
         """
         visits = self.root_visits(row)
         assert visits > 0, "a row that has no root yet is started"
         assert not self._gumbel.is_on[row], "a halving ends with its budget"
         assert visits + num_simulations <= self._node_states.shape[1], "budget above capacity"
         self._remaining[row] = num_simulations
-
-    def stop(self, row: int) -> None:
-        """Gives up the rest of a row's budget; a row without a root must not be stopped."""
-        assert self.root_visits(row) > 0, "a row that has no root yet has no result"
-        self._remaining[row] = 0
 
     def root_visits(self, row: int) -> int:
         """Returns the evaluations that went into a row's root, its own included; 0 before it."""
@@ -272,10 +267,14 @@ class BatchSearch:
     def run_simulation(self) -> None:
         """Runs the next simulation of every unfinished row, with one call of the evaluator.
 
+        There is none where all rows spend their budgets in finished games, whose values are known.
+
         Raises:
             EvaluationError: if the evaluator's answer cannot be used.
         """
         self._find_leaves()
+        if not self._leaves.kinds.any():
+            return
         facts = self._look_at_leaves()
         started = time.perf_counter()
         evaluation = self.evaluator.evaluate(self._leaf_states)

@@ -15,9 +15,9 @@ from alphago.errors import FinishedGameError, check_count
 from alphago.games.game import Game, check_states
 from alphago.games.random_bits import new_streams
 from alphago.games.random_play import playouts_of
+from alphago.search.tree import ROOT, state_bytes
 from alphago.search.uct_kernels import (
     NODE,
-    ROOT,
     UctTrees,
     expand_and_back_up,
     open_roots,
@@ -61,7 +61,7 @@ def run_uct(
     playouts = playouts_of(game)
     trees = allocate_uct_trees(game, num_rows=len(states), num_nodes=num_playouts + 1)
     candidates = playouts.root_actions(states)
-    open_roots(trees, game.to_play(states), candidates, _as_bytes(states))
+    open_roots(trees, game.to_play(states), candidates, state_bytes(states))
     search = _Search(game, trees, exploration=exploration, rng=rng)
     for _ in range(num_playouts):
         search.run_playout()
@@ -115,13 +115,13 @@ class _Search:
             self._streams,
             self._parents,
             self._actions,
-            _as_bytes(self._states),
+            state_bytes(self._states),
         )
         states = self._step_to_leaves(num_finished)
         expand_and_back_up(
             self._trees,
             self._parents,
-            _as_bytes(states),
+            state_bytes(states),
             self._game.to_play(states),
             self._playouts.playout_actions(states),
             self._playouts.playout_returns(states, rng=self._rng),
@@ -134,11 +134,6 @@ class _Search:
         going_on = ~self._game.is_over(self._states)
         self._states[going_on] = self._game.step(self._states[going_on], self._actions[going_on])
         return self._states
-
-
-def _as_bytes(states: States) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
-    """Returns a view of states [B] as uint8 [B, G]."""
-    return states.view(np.uint8).reshape(len(states), states.dtype.itemsize)
 
 
 def _result(

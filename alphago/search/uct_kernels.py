@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from alphago.games.random_bits import Streams, draw_below
 from alphago.kernels import kernel
+from alphago.search.tree import ROOT
 from alphago.search.tree_kernels import copy_bytes
 from alphago.types import BoolArray, FloatArray, Int8Array, Real, UInt8Array
-
-ROOT = 0  # index of the root node in every tree
 
 NODE = np.dtype(
     [

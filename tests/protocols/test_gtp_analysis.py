@@ -221,6 +221,14 @@ def test_avoid_and_allow_hold_to_their_depth() -> None:
     assert "A1" in first_moves(analysis(""), depth=0) | first_moves(analysis("minmoves 9"), depth=0)
 
 
+def test_allowed_moves_are_tried_though_the_network_gives_them_no_chance_at_all() -> None:
+    sure = FixedEvaluator([0.0] + [-200.0] * 9, value=0.0)  # in float32 all other priors are 0
+    gtp = Gtp(network(evaluator=lambda game: sure), size=(3, 3))
+    gtp.watch.looks_until_word = 40
+    (line,) = lines_of(gtp.raw("lz-analyze b 100000 allow b B2,pass 1"))
+    assert first_moves(line, depth=0) == {"B2", "pass"}
+
+
 @pytest.mark.parametrize(
     "command", ["lz-genmove_analyze", "kata-genmove_analyze", "genmove_analyze"]
 )

@@ -12,7 +12,7 @@ from scripts.bench import describe
 from scripts.main import main
 from scripts.network_speed import make_sample
 from scripts.rules_speed import FreeEvaluator
-from selfplay.play import PlayReport, PlayStats
+from selfplay.play import ActorMemory, PlayReport, PlayStats
 from tests.scripts.tiny_run import TINY, tiny_config
 
 QUICK = [*TINY, "seconds=0.05", "actors=1"]
@@ -105,7 +105,7 @@ def test_self_play_is_measured_longer_until_the_first_moves(
         calls.append(seconds)
         num_positions = 4 if len(calls) == 4 else 0
         stats = PlayStats(1.0, 0.5, num_positions, num_positions, 8, 0, 8)
-        return PlayReport([], stats)
+        return PlayReport([], stats, ActorMemory(0, 0, 0))
 
     monkeypatch.setattr(self_play_speed, "TURN_S", 0.02)
     monkeypatch.setattr(self_play_speed, "_play_for", play_for)

@@ -554,3 +554,15 @@ def test_many_findings_are_cut_in_the_table_alone(run: Path) -> None:
     lines = describe(many).splitlines()
     assert sum(line.startswith("fault") for line in lines) == 40
     assert "... and 10 more; --json lists all" in lines
+
+
+def test_a_run_that_was_extended_is_sound(tmp_path: Path) -> None:
+    """Its share that is done falls with a higher limit."""
+    changes = {"gate.mode": "off", "selfplay.simulations_growth": 2.0}
+    train(tmp_path, tiny_config(changes, games=12))
+    train(tmp_path, tiny_config(changes, games=36), resume=True)
+    assert wrong(check(tmp_path)) == []
+    summary = json.loads((tmp_path / "state.json").read_text(encoding="utf-8"))
+    del summary["best_progress"], summary["judged_step"]  # as runs saved before them have it
+    (tmp_path / "state.json").write_text(json.dumps(summary), encoding="utf-8")
+    assert wrong(check(tmp_path)) == []

@@ -18,6 +18,7 @@ from eval.match_plan import PAIRS_PER_PART
 from eval.rating_store import PartResult, RatingStore
 from scripts.main import main
 from scripts.rate import Choice, chosen_steps
+from scripts.rating_rounds import check_forfeits
 from scripts.rating_setup import choose_settings
 from scripts.workers import MatchTask
 from tests.scripts.tiny_run import TINY
@@ -90,7 +91,9 @@ def rate(run: Path, *words: str) -> int:
     ladder = (
         [] if any(word.startswith("ladder=") for word in words) else ["ladder=" + ladder_of(run)]
     )
-    simulations = [] if any(word.startswith("simulations=") for word in words) else ["simulations=4"]
+    simulations = (
+        [] if any(word.startswith("simulations=") for word in words) else ["simulations=4"]
+    )
     return main(
         ["rate", str(run), f"games={NUM_GAMES}", "workers=1", *simulations, *ladder, *words]
     )
@@ -349,6 +352,13 @@ def test_an_anchor_that_forfeits_its_games_is_named_and_nothing_is_kept(
     resigned = Forfeit(ForfeitKind.RESIGNATION, "no hope")
     use_workers(monkeypatch, lambda task: None, forfeit=resigned)
     assert rate(run, "checkpoints=2") == 0
+
+
+def test_a_part_in_which_every_game_was_forfeited_by_somebody_is_not_kept() -> None:
+    crashes = {ForfeitKind.CRASH: 2}
+    part = PartResult("a", "b", 0, 1, 0, 0, 0, None, forfeits=(crashes, crashes))
+    with pytest.raises(LadderError, match="a and b: each game of a part was forfeited"):
+        check_forfeits(part)
 
 
 def test_a_broken_checkpoint_is_left_out(

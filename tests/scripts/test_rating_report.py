@@ -75,6 +75,8 @@ def test_remarks_tell_what_the_numbers_do_not() -> None:
     assert "beyond all anchors: step=400; " in text
     text = describe_ladder(summary(*RISING, anchors={"random": None, "uct": None}), left_out=[])
     assert text.endswith("no fixed ratings for this game, and were rated here; random is 0")
+    text = describe_ladder(summary(*RISING, anchors={"random": 0.0, "uct": None}), left_out=[])
+    assert "\nuct have no fixed ratings for this game, and were rated here; random is 0" in text
 
 
 def test_games_that_were_forfeited_are_told() -> None:

@@ -209,6 +209,7 @@ def test_resume_works_from_another_folder_with_a_relative_path(
         (["seed=2"], ["seed", "1", "2"]),
         (["train.optimizer=sgd"], ["train.optimizer", "adamw", "sgd"]),
         (["train.ema_decay=0.99"], ["train.ema_decay", "null", "0.99"]),
+        (["train.momentum=0"], ["train.momentum", "0.9", "0"]),
         (["run_dir=elsewhere"], ["run_dir", "elsewhere"]),
         (["experiment=tic_tac_toe_3min"], ["experiment"]),
         (["train.batchsize=3"], ["train.batchsize", "train.batch_size"]),

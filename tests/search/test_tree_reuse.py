@@ -145,16 +145,16 @@ def test_nothing_is_kept_of_an_untried_move_or_a_finished_game() -> None:
     assert search.root_visits(0) == 2
 
 
-def test_a_stopped_row_keeps_what_it_found() -> None:
-    game = game_named("connect_four")
-    search = BatchSearch(game, UniformEvaluator(game), CONFIG, num_rows=1, max_simulations=100)
-    search.start(np.array([0]), game.initial_states(1), np.array([100]))
-    for _ in range(11):
+def test_a_simulation_that_ends_in_a_finished_game_asks_no_network() -> None:
+    game = game_named("tic_tac_toe")
+    states = game.initial_states(1)
+    for action in (0, 1, 2, 4, 3, 5, 7, 6):  # one cell is free
+        states = game.step(states, [action])
+    search = BatchSearch(game, UniformEvaluator(game), CONFIG, num_rows=1, max_simulations=20)
+    search.start(np.array([0]), states, np.array([1]))
+    run_to_end(search, [0], max_calls=2)
+    for _ in range(7):
+        search.resume(0, 1)
         search.run_simulation()
-    assert search.finished_rows().size == 0
-    search.stop(0)
-    assert search.finished_rows().tolist() == [0]
-    assert search.result(np.array([0])).visit_counts.sum() == 10
-    search.resume(0, 5)
-    run_to_end(search, [0], max_calls=5)
-    assert search.result(np.array([0])).visit_counts.sum() == 15
+    assert search.root_visits(0) == 1 + 1 + 7
+    assert search.num_batches == 2

@@ -10,7 +10,6 @@ from ray.exceptions import ActorDiedError, ObjectLostError, RayTaskError, Runtim
 from alphago.errors import TrainingError
 from alphago.network.precision import Inference
 from selfplay import actor_slots, ray_pool, silence
-from selfplay.actors import ActorMemory
 from selfplay.places import Place
 from selfplay.play import PlayReport
 from selfplay.ray_pool import RayPool
@@ -33,11 +32,11 @@ class Call:
 class FakeActor:
     """Answers its calls in order, one each time that somebody waits."""
 
-    def __init__(self, options: Mapping[str, Any], first_stream: int) -> None:
+    def __init__(self, options: Mapping[str, Any], first_stream: int, seat: int) -> None:
         strategy = options.get("scheduling_strategy")
         self.node = "" if strategy is None else strategy.node_id[0]
         self.options = options
-        self.first_stream = first_stream
+        self.first_stream, self.seat = first_stream, seat
         self.weights: list[object] = []
         self.open: list[Call] = []
         self.error: Exception | None = None  # what calls of a dead one raise
@@ -59,16 +58,13 @@ class FakeActor:
             self.open.remove(call)
 
     def _play(self, num_games: int) -> PlayReport:
-        return PlayReport([self], num_games)  # type: ignore[arg-type, list-item]
+        return PlayReport([self], num_games, None)  # type: ignore[arg-type, list-item]
 
     def _set_weights(
         self, version: int, weights: object, positions: object, full_budget: int | None
     ) -> Inference:
         self.weights.append(version)
         return Inference("torch", "fp32", None, {})
-
-    def _memory(self) -> ActorMemory:
-        return ActorMemory(self.first_stream, 2, 1)
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
@@ -99,8 +95,8 @@ class FakeRay:
 
             class Class:
                 @staticmethod
-                def remote(setup: object, first_stream: int) -> FakeActor:
-                    ray.actors.append(FakeActor(options, first_stream))
+                def remote(setup: object, first_stream: int, seat: int) -> FakeActor:
+                    ray.actors.append(FakeActor(options, first_stream, seat))
                     return ray.actors[-1]
 
             return Class
@@ -497,11 +493,30 @@ def test_errors_of_the_function_itself_come_through(ray: FakeRay) -> None:
         pool.map(fail, [()], give_up=never)
 
 
-def test_each_actor_tells_its_memory(ray: FakeRay) -> None:
-    pool = open_pool(FakePlaces(a=2, b=1))
-    found = pool.memory(give_up=never)
-    assert sorted(each.resident_bytes for each in found) == [100, 102, 104]
-    assert pool.memory(give_up=lambda: True) == []
+def test_an_actor_that_gets_no_room_keeps_nobody_waiting(ray: FakeRay) -> None:
+    pool = open_pool(FakePlaces(a=2))
+    pool.publish(1, "weights 1")  # type: ignore[arg-type]
+    ray.actors[1].hangs = True
+    while not pool.collect(1.0):
+        pass
+    while pool.is_busy():
+        pool.drain(1.0)
+    assert pool.state().num_starting == 1
+    ray.actors[1].hangs = False
+    while pool.state().num_starting:
+        pool.drain(1.0)
+
+
+def test_each_actor_of_a_machine_has_a_seat_of_its_own_which_the_next_one_takes_over(
+    ray: FakeRay,
+) -> None:
+    pool = open_pool(FakePlaces(a=2, b=2))
+    assert [actor.seat for actor in ray.actors] == [0, 1, 0, 1]
+    pool.map(divmod, [(1, 1)] * 4, give_up=never)
+    ray.actors[0].die()
+    while len(ray.actors) == 4:
+        pool.collect(1.0)
+    assert ray.actors[4].seat == 0
 
 
 def test_close_ends_all_actors(ray: FakeRay, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,6 +1,7 @@
 import errno
 import json
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -451,3 +452,17 @@ with torch.no_grad():
     root = Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", program], check=True, cwd=root)
     np.testing.assert_allclose(np.load(tmp_path / "values.npy"), expected, atol=1e-6)
+
+
+def test_a_checkpoint_that_cannot_be_removed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in (1, 2, 3, 4, 5):
+        save_checkpoint(tmp_path, make_checkpoint(step=step))
+
+    def refuse(folder: Path) -> None:
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+    monkeypatch.setattr("train.checkpoint.shutil.rmtree", refuse)
+    with pytest.raises(CheckpointError, match="0000000[12]: cannot be removed: Device or resource"):
+        prune(tmp_path, keep=4)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from alphago.errors import RecordError, TrainingError
-from selfplay.play import PlayReport, PlayStats
+from selfplay.play import ActorMemory, PlayReport, PlayStats
 from selfplay.record_store import RecordStore
 from tests.reference.game_records import random_records
 from tests.train.tiny import tiny_config
@@ -133,7 +133,10 @@ def test_totals_of_an_iteration_by_hand() -> None:
         num_cached=20,
         num_leaves=60,
     )
-    totals.add([PlayReport(records[:1], stats), PlayReport(records[1:], stats)])
+    small, large = ActorMemory(2**20, 2**22, 0), ActorMemory(2**21, 2**20, 2**19)
+    assert totals.memory() == {}
+    totals.add([PlayReport(records[:1], stats, small), PlayReport(records[1:], stats, large)])
+    assert list(totals.memory().values()) == [2.0, 4.0, 0.5]
     assert totals.num_games == 4
     # Two actors played three seconds each, side by side.
     rates, num_moves = totals.rates(2), sum(len(r.actions) for r in records)

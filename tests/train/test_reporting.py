@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import train.metrics
-from selfplay.actors import ActorMemory
+from selfplay.play import ActorMemory, PlayReport
 from selfplay.pool import InlinePool
 from tests.train.tiny import FakeProgress, log_lines, tiny_config
 from tests.train.tiny import train as train_in
@@ -24,10 +23,14 @@ EVERYTHING = {"tensors": 0, "images": 0, "scalars": 0}
 
 
 class MeasuredPool(InlinePool):
-    """A pool that claims to have an actor process of 3 MiB and one of 5."""
+    """A pool whose actors claim to have 3 MiB and 5 MiB in turn."""
 
-    def memory(self, *, give_up: Callable[[], bool]) -> list[ActorMemory]:
-        return [ActorMemory(size * 2**20, 2**20, 2**19) for size in (3, 5)]
+    size = 3
+
+    def collect(self, timeout_s: float) -> list[PlayReport]:
+        self.size = 8 - self.size
+        memory = ActorMemory(self.size * 2**20, 2**20, 2**19)
+        return [report._replace(memory=memory) for report in super().collect(timeout_s)]
 
 
 def read(folder: Path) -> EventAccumulator:

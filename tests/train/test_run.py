@@ -10,7 +10,6 @@ import pytest
 
 import train.run as run_module
 from alphago.errors import CheckpointError
-from selfplay.actors import ActorMemory
 from selfplay.play import PlayReport
 from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
@@ -88,6 +87,25 @@ def test_a_limit_on_minutes_ends_the_run_within_an_iteration(tmp_path: Path) -> 
     assert result.stopped_because == "minutes=0.01 reached"
     assert 0 < result.num_games < 100_000
     assert result.step > 0  # the games are learnt from all the same
+
+
+def test_a_run_whose_time_runs_out_while_it_is_saved_is_measured_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "suite.json"
+    file.write_text(json.dumps({"positions": [{"moves": "0 3 1 4", "best": ["2"]}]}))
+    save = Session.save
+
+    def save_for_long(session: Session) -> None:
+        session.clock._seconds_before += 3600
+        save(session)
+
+    monkeypatch.setattr(Session, "save", save_for_long)
+    changes = {"suite.file": str(file), "suite.every_minutes": 600.0}
+    result = train(tmp_path / "run", tiny_config(changes, minutes=59))
+    assert result.stopped_because == "minutes=59 reached"
+    lines = log_lines(tmp_path / "run", "iteration")
+    assert ["suite/search" in line for line in lines] == [False, True]
 
 
 def test_minutes_count_all_sittings(tmp_path: Path) -> None:
@@ -356,10 +374,6 @@ def test_games_that_arrive_at_the_end_are_kept_and_no_actor_is_waited_for_after_
         def drain(self, timeout_s: float) -> list[PlayReport]:
             assert timeout_s == 0.0 or not is_interrupted
             return super().collect(1.0) if self.left and self.left.pop() else []
-
-        def memory(self, *, give_up: Callable[[], bool]) -> list[ActorMemory]:
-            assert give_up() == is_interrupted, "the run would wait for actors that hang"
-            return []
 
     monkeypatch.setattr(
         session_module,
