@@ -153,7 +153,7 @@ def check_group_option(override: Override) -> None:
         given = str(override.input_line).partition("=")[2]
         near = hint(given, options)
         if group == "game" and given.startswith("go_"):
-            near += f"; other boards: game=go_9x9 game.name={given}"
+            near += f"; other boards: game=go_13x13 game.name={given} game.max_moves=null"
         raise CommandLineError(f"{group}: got {given!r}{near}; allowed: {', '.join(options)}")
 
 

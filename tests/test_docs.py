@@ -305,7 +305,7 @@ def rule_set_row(name: str, rules: GoRules) -> list[str]:
 
 
 def test_readme_tells_the_options_and_rule_sets_of_go() -> None:
-    table = rows(section(ROOT / "README.md", "Rules of Go"))
+    table = rows(section(ROOT / "alphago" / "games" / "go" / "README.md", "Rules of Go"))
     for name, rules in RULE_SETS.items():
         assert rule_set_row(name, rules) in table
     options = {row[0].strip("`") for row in table if len(row) == 3} - {"option", "---"}

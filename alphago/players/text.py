@@ -5,7 +5,7 @@
     flat_mc:playouts=1000            as many random playouts for every move, no tree
     uct:playouts=1000                plain UCT with random playouts; also exploration=C
     uct:seconds=2                    for so long a move; with playouts=N too, what is spent first
-    runs/demo                        a run: its best network, the run's own number of simulations
+    runs/demo                        a run: its best network, 400 simulations a move
     runs/demo:simulations=100        with so many simulations a move; 0 plays the raw policy
     runs/demo:seconds=1              for so long a move; with simulations=N too, what is spent first
     runs/demo:exploration=0.9        with another c of PUCT; also fpu=R, the first-play reduction

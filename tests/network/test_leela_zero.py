@@ -175,8 +175,9 @@ def test_networks_without_a_form_are_refused_with_the_reason(game, changes, faul
     ("network", "fits"), [("leela_zero", True), ("tiny", True), ("go_small", False)]
 )
 def test_networks_of_the_configuration(network, fits):
-    run = to_run_config(compose_config(["game=go_19x19", f"network={network}"]))
-    assert (leela_zero_fault(GO.spec, run.network) is None) == fits
+    words = ["game=go_19x19", "game.planes=history", f"network={network}"]
+    run = to_run_config(compose_config(words))
+    assert (leela_zero_fault(make_game(run.game.text).spec, run.network) is None) == fits
 
 
 @needs_leelaz

@@ -88,7 +88,7 @@ def test_cfg_job_of_a_multirun_prints_every_job(capsys: pytest.CaptureFixture[st
     ("word", "message"),
     [
         ("game=go_5x5:komi=6.5,ko=simple", "game=go_5x5 game.komi=6.5 game.ko=simple"),
-        ("game=go_11x7", "other boards: game=go_9x9 game.name=go_11x7"),
+        ("game=go_11x7", "other boards: game=go_13x13 game.name=go_11x7 game.max_moves=null"),
     ],
 )
 def test_games_written_as_elsewhere_are_told_how_a_run_writes_them(word: str, message: str) -> None:
