@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from eval.intervals import Z_95
 from eval.rating_summary import summary_json
 from scripts.ablation_file import BASE, Ablation
 from scripts.rating_report import describe_forfeits
 
 if TYPE_CHECKING:
     from scripts.ablation_rating import RatedAblation, RatedRun
-
-_Z = 1.96  # standard errors on either side, for 95 %
 
 _HEADING = (
     "variant",
@@ -94,7 +93,7 @@ def ablation_json(
 def _row(run: "RatedRun") -> tuple[str, ...]:
     """Returns the cells of a run."""
     facts, rating = run.facts, run.rating
-    difference = f"{run.difference.elo:+.0f} ± {_Z * run.difference.standard_error:.0f}"
+    difference = f"{run.difference.elo:+.0f} ± {Z_95 * run.difference.standard_error:.0f}"
     return (
         run.name,
         ", ".join(f"`{text}`" for text in run.overrides) or "nothing",

@@ -200,7 +200,7 @@ def _make_parser() -> Parser:
         examples=(
             "alphago export runs/first --format onnx",
             "alphago export runs/go:step=4000 --format leela-zero output=network.txt",
-            "alphago export runs/go --format bundle output=mine/go_9x9",
+            "alphago export runs/go --format bundle",
         ),
         usage="CHECKPOINT --format FORMAT [output=FILE] [game=GAME]",
         keys=lambda: KEYS,

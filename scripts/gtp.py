@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scripts.arguments import CommandLineError, Parser, parse_words, read_number, seed_from
+from scripts.main import DISTRIBUTION
 from scripts.players import bundled_player, refuse_people, split_player
 
 if TYPE_CHECKING:
     from alphago.games.go import Go
     from alphago.protocols.gtp_session import EngineOptions
 
-DISTRIBUTION = "alphago-selfplay"  # as in pyproject.toml
 DEFAULT_GAME = "go_19x19"  # where neither the player nor an option tells one, as GTP's own
 BUNDLED_GAME = "go_9x9"  # where no player is named either: a network comes with the package for it
 SWITCHES = {"true": True, "false": False}

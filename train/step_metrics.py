@@ -24,7 +24,6 @@ class ValidationMetrics(NamedTuple):
 
     policy_loss: float
     value_loss: float
-    entropy: float
     kl: float
     values: FloatArray  # [R], the network's values
     auxiliary: dict[str, float]  # loss of each auxiliary head

@@ -215,7 +215,6 @@ class Trainer:
         return ValidationMetrics(
             policy_loss=numbers["policy"],
             value_loss=numbers["value"],
-            entropy=numbers["entropy"],
             kl=numbers["kl"],
             values=outputs.values.float().cpu().numpy(),
             auxiliary={name: numbers[f"auxiliary {name}"] for name in self._loss_weights},

@@ -1,8 +1,9 @@
 """What int8 needs to know of a network: the range of the planes that every convolution reads.
 
 Ranges are measured on positions. Behind a ReLU, as in all our networks, they begin at 0; planes
-that go below it get a signed range, since cutting them off there would be seen in no loss. They are the extremes themselves: leaving out the outermost 0.01 % of
-the numbers, which rounds all others more finely, doubled the error of trained networks.
+that go below it get a signed range, since cutting them off there would be seen in no loss. They are
+the extremes themselves: leaving out the outermost 0.01 % of the numbers, which rounds all others
+more finely, doubled the error of trained networks.
 """
 
 from typing import NamedTuple, TypeAlias

@@ -5,7 +5,7 @@ from alphago.errors import IllegalActionError
 from alphago.games import make_game
 from alphago.games.notation import replay
 from alphago.players import make_player
-from eval.exhaustive import losses_against_all_lines
+from tests.reference.exhaustive import losses_against_all_lines
 from tests.reference.forced_pass_game import ForcedPassGame
 
 TIC_TAC_TOE = make_game("tic_tac_toe")

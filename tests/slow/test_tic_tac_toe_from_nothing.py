@@ -8,7 +8,7 @@ import pytest
 
 from alphago.games import make_game
 from alphago.players import make_player
-from eval.exhaustive import losses_against_all_lines
+from tests.reference.exhaustive import losses_against_all_lines
 
 pytestmark = pytest.mark.slow
 
