@@ -47,9 +47,15 @@ class Learner:
         self._steps: list[StepMetrics] = []
         self._last_rows: TrainingRows | None = None
 
-    def take_in(self, records: Sequence[GameRecord]) -> None:
-        """Stores finished games on the disk, then adds their positions to the window."""
-        self.store.append(records)
+    def take_in(self, records: Sequence[GameRecord], *, num_stored: int = 0) -> None:
+        """Stores finished games on the disk, then adds their positions to the window.
+
+        Args:
+            records: the games.
+            num_stored: how many of them, the first ones, are on the disk already.
+        """
+        if len(records) > num_stored:
+            self.store.append(records[num_stored:])
         self.buffer.append_games(self._game, records)
 
     def may_learn(self) -> bool:

@@ -1,5 +1,6 @@
 """What a run shows: a live panel where there is a terminal, plain lines elsewhere."""
 
+import errno
 import os
 import sys
 import time
@@ -21,6 +22,7 @@ MESSAGES = (
     "suite",
     "yardstick",
 )  # numbers that a message has told when they came; no plain line again
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a log file: disk, quota or size
 REFRESHES_PER_SECOND = 2.0  # of the live panel: slow enough not to cost the actors their core
 
 
@@ -243,6 +245,10 @@ class PlainProgress:
             # The reader has gone: `| tee` ends with Ctrl-C at once, while the run still has to be
             # saved. What cannot be written now would fail again when Python ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+        except OSError as error:
+            # A log file that takes no more is no reason to end a run, whose own disk is another.
+            if error.errno not in NO_ROOM:
+                raise
 
 
 class LiveProgress:

@@ -45,16 +45,18 @@ class Reporter:
         self._actors_shown = time.monotonic()  # when
         self._quiet_since = time.monotonic()
 
-    def close(self) -> None:
-        """Closes log and TensorBoard."""
-        self._metrics.close()
-
     def sitting(self) -> None:
         """Logs where this process begins, and shows it where that is not the start of the run."""
         step, games = self._session.trainer.num_steps, self._session.store.num_games
         self._metrics.event("sitting", {"step": step, "games": games})
         if games:
-            self.message(f"going on at step {step} with {games} games")
+            self.message(f"going on at step {step} with {games} games{self._again()}")
+
+    def _again(self) -> str:
+        """Says how many games of an iteration that was stopped are played again, if any are."""
+        num_games = self._session.games_again.num_games
+        text = f"; {num_games} of them, of an iteration that was stopped, are played again"
+        return text if num_games else ""
 
     def phase(self, name: str) -> None:
         """Says what the run is doing now."""
@@ -248,8 +250,8 @@ class Reporter:
         rates = totals.rates(session.pool.num_actors)
         self._progress.update(
             iteration=session.counters.iteration,
-            games=session.store.num_games,
-            iteration_games=totals.num_games,
+            games=session.num_games,
+            iteration_games=session.games_of_iteration(),
             iteration_games_total=session.config.games_per_iteration,
             positions=buffer.positions_seen,
             window=buffer.window,

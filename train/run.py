@@ -3,7 +3,6 @@
 `run` is the picture of AlphaGo Zero's pipeline in code; everything it calls is one stage of it.
 """
 
-from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,12 +65,12 @@ def run(
     with (
         progress,
         open_session(config, run_dir, resume=resume, team=team) as session,
-        closing(Reporter(session, run_dir, progress)) as reporter,
         stop_on_signal(session.stop_rule, notify=progress.message),
     ):
+        reporter = Reporter(session, run_dir, progress)
         reporter.sitting()
         measure_untrained(session, reporter)
-        reason = session.stop_reason()
+        reason = None if session.is_to_go_on() else session.stop_reason()
         while reason is None:
             session.begin_iteration()
             play_and_learn(session, reporter)
@@ -79,7 +78,7 @@ def run(
             # Asked once: a limit that passes later ends the run after an iteration that measures.
             reason = session.stop_reason()
             measure(session, reporter, is_last=reason is not None)
-            session.save()
+            session.end_iteration()
             reason = session.stop_rule.reason_beside_limits() or reason
         return RunResult(
             run_dir=run_dir,

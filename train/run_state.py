@@ -24,6 +24,8 @@ class Counters:
 
     Attributes:
         iteration: cycles of play and learning that were begun.
+        games_at_start: finished games when the present iteration began, or the next one will: fewer
+            than there are in a checkpoint of an iteration that was stopped.
         version: networks that were promoted; the version of the best.
         best_step: optimiser steps of the best network.
         judged_step: optimiser steps of the last candidate whose gate has ended.
@@ -33,6 +35,7 @@ class Counters:
     """
 
     iteration: int = 0
+    games_at_start: int = 0
     version: int = 0
     best_step: int = 0
     judged_step: int = 0
@@ -94,7 +97,7 @@ def from_json(data: Mapping[str, Any]) -> RunState:
         return RunState(
             trainer=data["trainer"],
             sampling_rng=rng_from_state(data["sampling_rng"]),
-            counters=_read_counters(data["counters"]),
+            counters=_read_counters(data["counters"], num_games=data["num_games"]),
             best_checkpoint=data["best_checkpoint"],
             num_games=data["num_games"],
             buffer=data["buffer"],
@@ -130,9 +133,10 @@ def check_is_of_run(
             )
 
 
-def _read_counters(data: Mapping[str, Any]) -> Counters:
+def _read_counters(data: Mapping[str, Any], *, num_games: int) -> Counters:
     """Reads the counters; every one must be there."""
-    data = {"judged_step": 0, "best_progress": 0.0, **data}  # runs of earlier versions lack them
+    # Runs saved before these were kept lack them.
+    data = {"judged_step": 0, "best_progress": 0.0, "games_at_start": num_games, **data}
     for name, default in vars(Counters()).items():
         _check_number(name, data[name], is_count=isinstance(default, int))
     if data["best_progress"] > 1:  # searches would outgrow the room for their trees

@@ -21,7 +21,6 @@ from selfplay.groups import without_finished
 from selfplay.play import PlayReport
 from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
-from selfplay.records import GameRecord
 from train.checkpoint import (
     Checkpoint,
     newest_checkpoint,
@@ -53,6 +52,7 @@ from train.run_state import (
     wrong_kind_errors,
 )
 from train.stopping import Clock, StopRule
+from train.stored_games import GamesAgain, append_stored_games, names_of, refill_window
 
 logger = logging.getLogger(__name__)
 
@@ -100,11 +100,15 @@ class Session:
             sitting=sitting,
         )
         self.totals = PlayTotals()
+        self.games_again = GamesAgain()
+        self._is_begun = False  # whether the iteration of `counters` was stopped and goes on
         self.iteration_started = 0.0  # time.monotonic()
         self._set_limits()
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Goes on from a checkpoint, with every finished game on the disk, later ones included.
+
+        An iteration that was stopped goes on; what was stored after the checkpoint is part of it.
 
         Raises:
             CheckpointError: if it is of another game or network, or its state cannot be used.
@@ -126,15 +130,9 @@ class Session:
             self.best_checkpoint = state.best_checkpoint
         else:  # removed when a later one became the best, which is broken; this one has a copy
             self.best_checkpoint = f"{checkpoint.step:08d}"
-        self.store.skip_to(state.num_games)
-        self._warn_of_missing_games()
-        later = list(self.store.since(state.num_games))
-        self._refill_buffer(num_games=state.num_games, buffer_state=state.buffer, later=later)
+        self._restore_games(state, place=place)
         positions = checkpoint.positions
         self.positions = self.recent_positions() if positions is None else positions
-        if state.selfplay is not None and isinstance(self.pool, InlinePool):
-            with wrong_kind_errors(f"{place}: state of the unfinished games"):
-                self.pool.restore(without_finished(state.selfplay, later))
         self._set_limits()
 
     def close(self) -> None:
@@ -149,17 +147,32 @@ class Session:
 
     def stop_reason(self) -> str | None:
         """Returns why the run is to end now, or None."""
-        return self.stop_rule.reason(games=self.store.num_games, steps=self.trainer.num_steps)
+        return self.stop_rule.reason(games=self.num_games, steps=self.trainer.num_steps)
+
+    def is_to_go_on(self) -> bool:
+        """Tells whether an iteration follows: a new one, or one that was stopped and has games."""
+        has_games = self.num_games > self.counters.games_at_start
+        return not self.is_interrupted() and (has_games or self.stop_reason() is None)
+
+    @property
+    def num_games(self) -> int:
+        """Finished games of the run, without those on the disk that are yet to be played again."""
+        return self.store.num_games - self.games_again.num_games
 
     def begin_iteration(self) -> None:
-        """Counts a new cycle of play and learning."""
-        self.counters.iteration += 1
+        """Counts a new cycle of play and learning, unless one that was stopped goes on."""
+        self.counters.iteration += not self._is_begun
+        self._is_begun = False
         self.totals = PlayTotals()
         self.iteration_started = time.monotonic()
 
+    def games_of_iteration(self) -> int:
+        """Returns how many games this iteration has, those before it was stopped included."""
+        return self.num_games - self.counters.games_at_start
+
     def games_to_go(self) -> int:
         """Returns how many games this iteration still lacks."""
-        return self.config.games_per_iteration - self.totals.num_games
+        return self.config.games_per_iteration - self.games_of_iteration()
 
     def seed_of_iteration(self) -> int:
         """Returns a seed for gate games: different in each iteration, equal after a resume."""
@@ -191,11 +204,17 @@ class Session:
     def take_in(self, reports: Sequence[PlayReport]) -> None:
         """Stores finished games and makes their positions available to the trainer."""
         self.totals.add(reports)
-        self.learner.take_in([record for report in reports for record in report.records])
+        records = [record for report in reports for record in report.records]
+        if not self.games_again.are_expected(records):
+            logger.warning("%s: games played again differ from those on the disk", self.run_dir)
+            stored = self._settle_games_again()
+            records = [record for record in records if not names_of([record]) & stored]
+        known = self.games_again.take(len(records))
+        self.learner.take_in(records, num_stored=len(known))
 
     def progress_made(self) -> float | None:
         """Returns the share of the run that is done, None without a limit."""
-        return self.stop_rule.progress(games=self.store.num_games, steps=self.trainer.num_steps)
+        return self.stop_rule.progress(games=self.num_games, steps=self.trainer.num_steps)
 
     def has_new_candidate(self) -> bool:
         """Tells whether the trainer has made a step since the last candidate that was judged."""
@@ -244,6 +263,20 @@ class Session:
         target = self.config.target
         self.stop_rule.target_reached |= target is not None and share >= target
 
+    def end_iteration(self) -> None:
+        """Saves the run; an iteration that Ctrl-C has stopped goes on after a resume.
+
+        Running searches cannot be kept. So a run in one process that was stopped while it played is
+        not saved: it goes on from the checkpoint before this iteration, with the same games.
+        """
+        is_stopped = self.is_interrupted()
+        if is_stopped and isinstance(self.pool, InlinePool) and self.games_to_go() > 0:
+            return
+        self._settle_games_again()
+        if not is_stopped:
+            self.counters.games_at_start = self.num_games
+        self.save()
+
     def save(self) -> None:
         """Writes a checkpoint and what people read: `best` and `state.json`."""
         self.counters.seconds = self.clock.seconds()
@@ -278,6 +311,28 @@ class Session:
 
     # ----- details
 
+    def _restore_games(self, state: RunState, *, place: str) -> None:
+        """Fills the window from the disk, and has the unfinished games of a checkpoint go on."""
+        self._is_begun = self.counters.games_at_start < state.num_games
+        buffer = self.learner.buffer
+        refill_window(buffer, self.game, self.store, num_games=state.num_games, state=state.buffer)
+        self.games_again = GamesAgain(list(self.store.since(state.num_games)))
+        if state.selfplay is None or not isinstance(self.pool, InlinePool):
+            self._settle_games_again()
+            return
+        with wrong_kind_errors(f"{place}: state of the unfinished games"):
+            self.pool.restore(state.selfplay)
+
+    def _settle_games_again(self) -> set[tuple[int, ...]]:
+        """Learns from stored games as they are, plays none of them again; returns their names."""
+        stored = self.games_again.take(self.games_again.num_games)
+        if stored:
+            append_stored_games(self.learner.buffer, self.game, stored, store=self.store)
+            snapshot = self.pool.snapshot()
+            if snapshot is not None and isinstance(self.pool, InlinePool):
+                self.pool.restore(without_finished(snapshot, stored))
+        return names_of(stored)
+
     def _state(self, trainer_facts: dict[str, Any]) -> dict[str, Any]:
         """Returns what a checkpoint keeps beside the weights."""
         state = RunState(
@@ -291,17 +346,6 @@ class Session:
         )
         return to_json(state)
 
-    def _warn_of_missing_games(self) -> None:
-        """Says how many of the games that were stored once are not there any more."""
-        num_stored = self.store.num_games
-        if self.store.num_found < num_stored:
-            logger.warning(
-                "%s: %d of %d games are missing; the run goes on without them",
-                self.store.folder,
-                num_stored - self.store.num_found,
-                num_stored,
-            )
-
     def _set_limits(self) -> None:
         """Starts the clock, on top of earlier sittings, and sets the limits."""
         config = self.config
@@ -309,27 +353,6 @@ class Session:
         self.stop_rule = StopRule(
             minutes=config.minutes, games=config.games, steps=config.steps, clock=self.clock
         )
-
-    def _refill_buffer(
-        self, *, num_games: int, buffer_state: dict[str, int], later: Sequence[GameRecord]
-    ) -> None:
-        """Fills the window from the disk: as the checkpoint had it, then the games of later."""
-        buffer, replay_config = self.learner.buffer, self.config.replay
-        kept = self.store.newest(
-            replay_config.window_size,
-            end=num_games,
-            holdout_fraction=replay_config.holdout_fraction,
-        )
-        faults = buffer.append_stored_games(self.game, kept)
-        buffer.load_state_dict(buffer_state)
-        faults += buffer.append_stored_games(self.game, later)
-        if faults:
-            logger.warning(
-                "%s: %d games do not replay and are not learnt from, first %s",
-                self.store.folder,
-                len(faults),
-                faults[0],
-            )
 
 
 @contextmanager
@@ -355,6 +378,7 @@ def open_session(
             else:
                 set_aside_newer(found[0])
                 session.restore(found[1])
+                write_best(run_dir, session.best_checkpoint)  # where a kill came before it
                 # Not before: what a checkpoint contradicts must not become the configuration.
                 write_text(run_dir / CONFIG_FILE, config_text(config))
             session.publish()

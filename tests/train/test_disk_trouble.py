@@ -65,11 +65,22 @@ def test_a_small_file_that_cannot_be_written_is_named(
         train(tmp_path, tiny_config(games=6))
 
 
+def test_a_full_disk_under_tensorboard_is_one_error_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = MetricsWriter(tmp_path, first_step=1)
+    monkeypatch.setattr(
+        "train.metrics.refuse_links",
+        lambda path, flags: os.open(FULL if "tensorboard" in os.fspath(path) else path, flags),
+    )
+    with pytest.raises(CheckpointError, match="tensorboard/.*: cannot be written: disk full"):
+        writer.scalars(3, {"loss/total": 1.0})
+
+
 def test_a_line_that_was_broken_off_does_not_spoil_the_next(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_bytes(b'{"event": "sitting", "st')
     writer = MetricsWriter(tmp_path, first_step=1)
     writer.event("iteration", {"step": 3})
-    writer.close()
     broken, whole = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
     assert broken == '{"event": "sitting", "st'
     assert json.loads(whole)["step"] == 3
@@ -79,7 +90,6 @@ def test_whole_lines_stay_as_they_are(tmp_path: Path) -> None:
     for step in (1, 2):
         writer = MetricsWriter(tmp_path, first_step=step)
         writer.event("iteration", {"step": step})
-        writer.close()
     assert [line["step"] for line in log_lines(tmp_path)] == [1, 2]
 
 

@@ -42,7 +42,6 @@ def test_a_long_phase_without_self_play_is_not_taken_for_waiting(
         clock.now += QUIET_S
         reporter.play(num_arrived=0)
         assert len(progress.messages) == 1
-        reporter.close()
 
 
 def test_gate_and_suite_are_in_their_messages_and_in_no_other_line() -> None:

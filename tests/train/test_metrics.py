@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +10,13 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tests.train.tiny import log_lines
+from train import metrics
 from train.metrics import MetricsWriter
-
-pytestmark = pytest.mark.usefixtures("ordered_files")
 
 
 @pytest.fixture
-def writer(tmp_path: Path) -> Iterator[MetricsWriter]:
-    opened = MetricsWriter(tmp_path, first_step=1)
-    yield opened
-    opened.close()
+def writer(tmp_path: Path) -> MetricsWriter:
+    return MetricsWriter(tmp_path, first_step=1)
 
 
 def read(folder: Path) -> EventAccumulator:
@@ -59,8 +55,6 @@ def test_a_resumed_sitting_replaces_what_came_after_its_checkpoint(tmp_path: Pat
     assert not resumed.scalars(20, {"loss/total": -1.0})
     for step in (25, 35, 45):
         resumed.scalars(step, {"loss/total": -step})
-    resumed.close()
-    killed.close()
     assert points(tmp_path, "loss/total") == [
         (10, 10.0),
         (20, 20.0),
@@ -77,11 +71,10 @@ def test_the_untrained_network_has_step_0_for_itself(tmp_path: Path) -> None:
     writer.baseline({"suite/policy": 0.25})
     assert not writer.scalars(0, {"suite/policy": 0.5})  # an iteration without a step
     writer.scalars(4, {"suite/policy": 0.75})
-    writer.close()
     assert points(tmp_path, "suite/policy") == [(0, 0.25), (4, 0.75)]
     (line,) = log_lines(tmp_path, "baseline")
     assert (line["step"], line["suite/policy"]) == (0, 0.25)
-    MetricsWriter(tmp_path, first_step=5).close()  # a resume keeps it
+    MetricsWriter(tmp_path, first_step=5)  # a resume keeps it
     assert points(tmp_path, "suite/policy") == [(0, 0.25), (4, 0.75)]
 
 
@@ -91,7 +84,6 @@ def test_text_and_picture_come_back(tmp_path: Path) -> None:
     pixels[:, :, 0] = 255
     writer.text(2, "games/sample", "1 2\n3")
     writer.image(2, "games/position", pixels)
-    writer.close()
     events = read(tmp_path)
     (text,) = events.Tensors("games/sample/text_summary")
     assert text.tensor_proto.string_val[0] == b"    1 2\n    3"
@@ -104,7 +96,6 @@ def test_a_line_of_the_log_is_whole_before_the_next_begins(tmp_path: Path) -> No
     writer.event("sitting", {"step": 0, "what": 'a "quoted" line\nand another'})
     lines = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["event"] for line in lines] == ["sitting"]
-    writer.close()
 
 
 def test_tensorboard_needs_nothing_that_new_setuptools_lack() -> None:
@@ -115,3 +106,14 @@ def test_tensorboard_needs_nothing_that_new_setuptools_lack() -> None:
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=False)
     assert done.returncode == 0
+
+
+def test_a_clock_that_was_set_back_does_not_hide_what_comes_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for sitting, seconds in enumerate((2e9, 1.9e9, 1.9e9)):
+        with monkeypatch.context() as patch:
+            patch.setattr(metrics.time, "time", lambda seconds=seconds: seconds)
+            MetricsWriter(tmp_path, first_step=sitting + 1).scalars(sitting + 1, {"loss/total": 1})
+    assert [step for step, _ in points(tmp_path, "loss/total")] == [1, 2, 3]
+    assert len(list((tmp_path / "tensorboard").iterdir())) == 3

@@ -1,6 +1,7 @@
 """The display of a run: plain lines and the panel of a terminal."""
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -193,3 +194,13 @@ def test_panel_gives_the_terminal_back_after_an_error() -> None:
     with pytest.raises(ZeroDivisionError), LiveProgress(console):
         raise ZeroDivisionError
     assert console.file.getvalue().rstrip().endswith("\x1b[?25h")
+
+
+def test_a_log_file_on_a_full_disk_ends_no_run() -> None:
+    told = []
+    # What the stream itself says of it when it is closed.
+    with pytest.raises(OSError, match="No space"), Path("/dev/full").open("w") as stream:
+        with PlainProgress(stream) as progress:
+            progress.message("a line that finds no room")
+        told.append(True)
+    assert told

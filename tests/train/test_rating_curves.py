@@ -101,7 +101,6 @@ def test_the_curves_of_the_run_are_left_alone(tmp_path: Path) -> None:
     metrics.scalars(100, {"loss/total": 1.0})
     write_rating_curves(tmp_path, rated(0, 400))
     metrics.scalars(200, {"loss/total": 0.5})
-    metrics.close()
     board = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     assert points(board, "loss/total") == [(100, 1.0), (200, 0.5)]
     assert not [tag for tag in board.Tags()["scalars"] if tag.startswith("elo/")]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing import plugin_event_accumulator
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import train.metrics
@@ -15,8 +16,6 @@ from tests.train.tiny import FakeProgress, log_lines, tiny_config
 from tests.train.tiny import train as train_in
 from train import session as session_module
 from train.session import Session
-
-pytestmark = pytest.mark.usefixtures("ordered_files")
 
 README = Path(train.metrics.__file__).with_name("README.md")
 EVERYTHING = {"tensors": 0, "images": 0, "scalars": 0}
@@ -44,12 +43,12 @@ def tags(folder: Path) -> set[str]:
 
 
 def all_steps(folder: Path) -> dict[str, list[int]]:
-    """Returns the steps of every tag, of numbers, texts and pictures."""
-    events = read(folder)
-    found = events.Tags()
-    steps = {tag: [event.step for event in events.Scalars(tag)] for tag in found["scalars"]}
-    steps |= {tag: [event.step for event in events.Images(tag)] for tag in found["images"]}
-    return steps | {tag: [event.step for event in events.Tensors(tag)] for tag in found["tensors"]}
+    """Returns the steps of every tag, of numbers, texts and pictures, as TensorBoard reads them."""
+    events = plugin_event_accumulator.EventAccumulator(
+        str(folder / "tensorboard"), size_guidance=EVERYTHING
+    ).Reload()
+    found = events.Tags()["tensors"]
+    return {tag: [event.step for event in events.Tensors(tag)] for tag in found}
 
 
 def assert_rising(folder: Path) -> dict[str, list[int]]:

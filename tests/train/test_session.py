@@ -73,16 +73,54 @@ def test_the_restored_window_is_the_one_that_was_left(name: str, tmp_path: Path)
         assert restored.stop_rule is not kept.stop_rule
 
 
-def test_games_after_the_checkpoint_are_in_the_restored_window(tmp_path: Path) -> None:
-    config = tiny_config({"train.batch_size": 500})
-    with open_session(config, tmp_path, resume=False) as killed:
+def kill_after_a_checkpoint(config: RunConfig, folder: Path) -> Session:
+    """Returns a session that was killed with games later than its checkpoint."""
+    with open_session(config, folder, resume=False) as killed:
         play_and_learn(killed, num_games=6)
         killed.save()
         play_and_learn(killed, num_games=8)
+    return killed
+
+
+def test_games_after_the_checkpoint_are_played_again_into_the_restored_window(
+    tmp_path: Path,
+) -> None:
+    config = tiny_config({"train.batch_size": 500})
+    killed = kill_after_a_checkpoint(config, tmp_path)
+    with open_session(config, tmp_path, resume=True) as restored:
+        num_games = killed.store.num_games
+        saved = load_checkpoint(tmp_path / "checkpoints" / "00000000").state["num_games"]
+        assert (restored.store.num_games, restored.num_games) == (num_games, saved)
+        assert saved < num_games
+        play_and_learn(restored, num_games=8)
+        assert_same_buffers(restored.learner.buffer, killed.learner.buffer)
+        assert restored.store.num_games == restored.num_games == num_games
+        assert restored.counters.iteration == 1
+
+
+def test_games_after_the_checkpoint_of_actors_that_are_gone_are_in_the_restored_window(
+    tmp_path: Path,
+) -> None:
+    config = tiny_config({"train.batch_size": 500})
+    killed = kill_after_a_checkpoint(config, tmp_path)
+    found = load_checkpoint(tmp_path / "checkpoints" / "00000000")
+    save_checkpoint(tmp_path, dataclasses.replace(found, state=found.state | {"selfplay": None}))
     with open_session(config, tmp_path, resume=True) as restored:
         assert_same_buffers(restored.learner.buffer, killed.learner.buffer)
-        assert restored.store.num_games == killed.store.num_games
-        assert restored.counters.iteration == 1
+        assert restored.store.num_games == restored.num_games == killed.store.num_games
+
+
+def test_a_checkpoint_of_an_older_version_begins_a_new_iteration(tmp_path: Path) -> None:
+    config = tiny_config(games=6)
+    num_games = train(tmp_path, config).num_games
+    found = newest_checkpoint(tmp_path)
+    assert found is not None
+    del found[1].state["counters"]["games_at_start"]
+    save_checkpoint(tmp_path, found[1])
+    with open_session(config, tmp_path, resume=True) as session:
+        assert session.counters.games_at_start == num_games
+        session.begin_iteration()
+        assert session.counters.iteration == 2
 
 
 def test_a_new_run_is_saved_before_its_first_game(tmp_path: Path) -> None:
@@ -146,6 +184,7 @@ ODD_STATES: dict[str, Callable[[dict[str, Any]], object]] = {
     "iteration": lambda state: state["counters"].update(iteration="x"),
     "version": lambda state: state["counters"].update(version=True),
     "best_progress": lambda state: state["counters"].update(best_progress=1.5),
+    "games_at_start": lambda state: state["counters"].update(games_at_start=-1),
     "seconds": lambda state: state["counters"].update(seconds=-1.0),
     "unknown": lambda state: state["counters"].update(unknown=1),
     "samples_drawn": lambda state: state["buffer"].pop("samples_drawn"),
