@@ -1,0 +1,1 @@
+"""A long run under random faults, and what must hold at its end."""
