@@ -8,6 +8,7 @@ function is decorated, hence at import.
 
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -37,8 +38,17 @@ def cache_folder() -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         folder = Path(tempfile.gettempdir()) / f"alphago-kernels-{os.getuid()}-{source_hash()}"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not _is_ours_alone(folder):  # what lies in the cache is run
+            folder = Path(tempfile.mkdtemp(prefix="alphago-kernels-"))
     return folder
+
+
+def _is_ours_alone(folder: Path) -> bool:
+    """Tells whether nobody else can have put anything into a folder."""
+    facts = folder.lstat()
+    is_folder = stat.S_ISDIR(facts.st_mode)
+    return is_folder and facts.st_uid == os.getuid() and not facts.st_mode & 0o022
 
 
 if "NUMBA_CACHE_DIR" not in os.environ:
