@@ -118,6 +118,20 @@ def test_a_run_in_a_long_folder_with_odd_letters_is_like_any_other(
     assert f"run: {run}\n" in out
 
 
+def test_actors_play_for_a_run_in_a_long_folder_whatever_tmpdir_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    temporary = tmp_path / ("t" * 100)
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    run = tmp_path / LONG / "run"
+    words = ["selfplay=ray", "selfplay.num_actors=1"]
+    assert main(["train", *TINY, *words, f"run_dir={run}"]) == 0
+    assert len(stored_records(run)) >= 8
+    assert main(["check", str(run)]) == 0
+    assert capsys.readouterr().out.endswith("\nsound\n")
+
+
 def test_a_folder_whose_name_is_too_long_is_refused_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
