@@ -198,7 +198,7 @@ def test_a_game_nobody_knows_is_refused(run):
         ("", "no configuration"),
         ("search: [", "no YAML"),
         ("[" * 5000, "lie too deep"),
-        (CONFIG.replace("selfplay", "selfpaly"), "has no entry 'selfplay'"),
+        (CONFIG.replace("evaluator", "evalautor"), "has no entry 'evaluator'"),
         (CONFIG.replace("fpu_reduction: 0.2", "fpu_reduction: -1"), r"search\.fpu_reduction"),
     ],
     ids=lambda value: str(value)[:20],

@@ -107,7 +107,7 @@ def test_groups_work_at_the_same_time() -> None:
 
 def test_groups_that_wait_for_a_gpu_share_one_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("selfplay.actors.uses_gpu", lambda evaluator: True)
-    actor = SelfPlayActor(actor_setup(groups_per_actor=2), actor=6)
+    actor = SelfPlayActor(actor_setup(groups_per_actor=2), actor=6, seat=3)
     actor.set_weights(0, network_weights())
     seen = set()
     for group in actor._groups:

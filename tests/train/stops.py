@@ -83,10 +83,9 @@ def run_to_its_stop(folder: Path, config: RunConfig, progress: FakeProgress) -> 
 def end_after(folder: Path, config: RunConfig, *, iterations: int) -> None:
     """Goes on with a run, or begins it, until it has finished so many iterations."""
 
-    def is_to_go_on(session: Session) -> bool:
-        has_begun = session.num_games > session.counters.games_at_start
-        return has_begun or session.counters.iteration < iterations
+    def stop_reason(session: Session) -> str | None:
+        return "enough" if session.counters.iteration >= iterations else None
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Session, "is_to_go_on", is_to_go_on)
+        patch.setattr(Session, "stop_reason", stop_reason)
         train(folder, config, resume=(folder / "config.yaml").is_file())
