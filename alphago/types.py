@@ -15,7 +15,7 @@ rejects. A *step* is one optimiser update, an *iteration* one cycle of play and 
 one finished game.
 
 Whose value is it? Network, tree and targets speak for the player to move; game results are
-`returns[player]`. The one function that converts is `value_for`.
+`returns[player]`. `value_for` turns one into the other.
 """
 
 from typing import NamedTuple, Protocol, TypeAlias

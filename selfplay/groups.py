@@ -80,7 +80,8 @@ def snapshot_groups(groups: Sequence[SelfPlay]) -> dict[str, Any]:
 def restore_groups(groups: Sequence[SelfPlay], snapshot: dict[str, Any]) -> None:
     """Goes on with the unfinished games of a snapshot.
 
-    Groups for which there is no group are dropped; groups that the snapshot lacks begin new games.
+    Where the snapshot has more groups, the games of the last are dropped; where it has fewer, the
+    last begin new games.
     """
     for group, part in zip(groups, _parts(snapshot), strict=False):
         group.restore(part)

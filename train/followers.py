@@ -124,7 +124,7 @@ class Follower:
     def _step(self, message: Message) -> None:
         """Makes one optimiser step with its part of the minibatch."""
         try:
-            self.trainer.learn(Share(self._rows, weight_sum=message.second), message.first)
+            self.trainer.step_share(Share(self._rows, weight_sum=message.second), message.first)
         except DivergedError:  # the leader meets it as well, says so and ends the run
             return
 

@@ -10,6 +10,7 @@ from alphago.games.game import Game
 from alphago.types import FloatArray, Weights
 from selfplay.record_store import RecordStore
 from selfplay.records import GameRecord
+from train.games_to_rows import append_games
 from train.replay_buffer import ReplayBuffer
 from train.step_metrics import StepMetrics, ValidationMetrics
 from train.targets import TrainingRows
@@ -56,7 +57,7 @@ class Learner:
         """
         if len(records) > num_stored:
             self.store.append(records[num_stored:])
-        self.buffer.append_games(self._game, records)
+        append_games(self.buffer, self._game, records)
 
     def may_learn(self) -> bool:
         """Tells whether the bound on the use of positions leaves room for another step.

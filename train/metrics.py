@@ -1,4 +1,4 @@
-"""TensorBoard and `log.jsonl`: the only module that knows either. README.md lists the tags."""
+"""TensorBoard and `log.jsonl`: the only module that writes them. README.md lists the tags."""
 
 import io
 import json

@@ -5,24 +5,20 @@ rebuilt from the record store goes on exactly like one that was never stopped.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from alphago.errors import RecordError, check_config, check_count, memory_for
-from alphago.games.game import Game, GameSpec
+from alphago.errors import check_config, check_count, memory_for
+from alphago.games.game import GameSpec
 from alphago.types import UInt8Array
-from selfplay.records import GameRecord, is_held_out
 from train.auxiliary_targets import AUXILIARY_TARGETS, empty_auxiliary
-from train.targets import TrainingRows, replay_faults, rows_from_records
+from train.targets import TrainingRows
 
 WINDOW_GROWTHS = ("fixed", "katago")
-# Replayed in lockstep when the buffer is rebuilt; bounds the memory it takes.
-GAMES_PER_REPLAY = 256
 
 
 @dataclass(kw_only=True)
@@ -211,7 +207,7 @@ class ReplayBuffer:
             ConfigError: if there is not so much.
         """
         self.config = config
-        self._auxiliary = tuple(auxiliary)
+        self.auxiliary = tuple(auxiliary)  # heads that rows have targets for
         self.positions_seen = 0
         self.samples_drawn = 0
         size = config.window_size
@@ -251,50 +247,6 @@ class ReplayBuffer:
     def append_held_out(self, rows: TrainingRows) -> None:
         """Adds positions of held-out games, oldest first."""
         self._held_out.append(rows)
-
-    def append_games(self, game: Game, records: Iterable[GameRecord]) -> None:
-        """Adds the positions of finished games, each to the learnt or to the held-out ones.
-
-        Raises:
-            RecordError: as `rows_from_records` does; the games before the faulty batch are added.
-        """
-        config, auxiliary = self.config, self._auxiliary
-        fraction = config.holdout_fraction
-        remaining = iter(records)
-        while games := list(islice(remaining, GAMES_PER_REPLAY)):
-            held_out = [record for record in games if is_held_out(record, fraction)]
-            learnt = [record for record in games if not is_held_out(record, fraction)]
-            rows = rows_from_records(
-                game,
-                learnt,
-                root_value_share=config.root_value_share,
-                root_value_horizon=config.root_value_horizon,
-                auxiliary=auxiliary,
-            )
-            rows_held_out = rows_from_records(game, held_out, auxiliary=auxiliary)
-            self.append(rows)
-            self.append_held_out(rows_held_out)
-
-    def append_stored_games(self, game: Game, records: Iterable[GameRecord]) -> list[str]:
-        """Adds the positions of games from the disk, leaving out those that do not replay.
-
-        Unlike games just played, such a game says nothing about this program: it may have been
-        written by another.
-
-        Returns:
-            What is wrong with each game that was left out.
-        """
-        faults = []
-        remaining = iter(records)
-        while games := list(islice(remaining, GAMES_PER_REPLAY)):
-            try:
-                self.append_games(game, games)
-            except RecordError:
-                found = replay_faults(game, games)
-                faults += [fault for fault in found if fault is not None]
-                sound = [r for r, fault in zip(games, found, strict=True) if fault is None]
-                self.append_games(game, sound)
-        return faults
 
     def samples_allowed(self) -> int:
         """Returns how many rows may be sampled before new positions have to come.

@@ -27,7 +27,7 @@ _STEPS_PER_UPDATE = 10  # optimiser steps between two updates of the terminal
 
 
 class Reporter:
-    """Tells what the stages of `run.py` did. Reads the session, changes nothing in it."""
+    """Tells what the stages of `run.py` did; reads the session, and takes the learner's numbers."""
 
     def __init__(self, session: Session, run_dir: Path, progress: Progress) -> None:
         """Opens the log and TensorBoard; what an interrupted sitting logged later is forgotten."""

@@ -101,7 +101,9 @@ class Session:
         )
         self.totals = PlayTotals()
         self.games_again = GamesAgain()
-        self._is_begun = False  # whether the iteration of `counters` was stopped and goes on
+        self._goes_on = (
+            False  # whether the iteration of `counters` was stopped, and is the next one
+        )
         self.iteration_started = 0.0  # time.monotonic()
         self._set_limits()
 
@@ -161,8 +163,9 @@ class Session:
 
     def begin_iteration(self) -> None:
         """Counts a new cycle of play and learning, unless one that was stopped goes on."""
-        self.counters.iteration += not self._is_begun
-        self._is_begun = False
+        if not self._goes_on:
+            self.counters.iteration += 1
+        self._goes_on = False
         self.totals = PlayTotals()
         self.iteration_started = time.monotonic()
 
@@ -313,7 +316,7 @@ class Session:
 
     def _restore_games(self, state: RunState, *, place: str) -> None:
         """Fills the window from the disk, and has the unfinished games of a checkpoint go on."""
-        self._is_begun = self.counters.games_at_start < state.num_games
+        self._goes_on = self.counters.games_at_start < state.num_games
         buffer = self.learner.buffer
         refill_window(buffer, self.game, self.store, num_games=state.num_games, state=state.buffer)
         self.games_again = GamesAgain(list(self.store.since(state.num_games)))

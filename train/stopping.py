@@ -64,7 +64,7 @@ class StopRule:
         return None
 
     def reason_beside_limits(self) -> str | None:
-        """Returns that reason where it is no limit, or None."""
+        """Returns why the run is to end, Ctrl-C or its target, whatever its limits; or None."""
         if self.interrupted:
             return INTERRUPTED
         return TARGET_REACHED if self.target_reached else None

@@ -18,6 +18,7 @@ import numpy as np
 from alphago.games.game import Game
 from selfplay.record_store import RecordStore
 from selfplay.records import GameRecord
+from train.games_to_rows import append_sound_games
 from train.replay_buffer import ReplayBuffer
 
 logger = logging.getLogger(__name__)
@@ -95,7 +96,7 @@ def append_stored_games(
     buffer: ReplayBuffer, game: Game, records: Iterable[GameRecord], *, store: RecordStore
 ) -> None:
     """Adds games from the disk to the window; says which do not replay, and leaves them out."""
-    faults = buffer.append_stored_games(game, records)
+    faults = append_sound_games(buffer, game, records)
     if faults:
         logger.warning(
             "%s: %d games do not replay and are not learnt from, first %s",

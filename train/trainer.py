@@ -122,16 +122,16 @@ class Trainer:
             TrainingError: if the device's memory does not suffice, or a process of the team ended.
         """
         if self._team is None:
-            return self.learn(Share(rows, weight_sum=None), progress)
+            return self.step_share(Share(rows, weight_sum=None), progress)
         with self._team.exchange():
             if not self._is_team_up_to_date:
                 self._team.send(Kind.TAKE_OVER, self.num_steps)
                 self._team.broadcast(self._learning_state().values())
                 self._is_team_up_to_date = True
             share = self._team.deal(rows, progress)
-        return self.learn(share, progress)
+        return self.step_share(share, progress)
 
-    def learn(self, share: Share, progress: float) -> StepMetrics:
+    def step_share(self, share: Share, progress: float) -> StepMetrics:
         """Makes one optimiser step with a share of the minibatch; all of a team do so at once.
 
         Args:

@@ -37,7 +37,11 @@ def exploration_table(max_visits: int, *, init: float, base: float) -> npt.NDArr
 
 @kernel
 def puct_score(value: Real, prior: Real, visits: int, exploration: Real) -> Any:
-    """AlphaZero's selection rule: Q(s, a) + c(s) * P(s, a) * sqrt(N(s)) / (1 + N(s, a))."""
+    """AlphaZero's selection rule: Q(s, a) + c(s) * P(s, a) * sqrt(N(s)) / (1 + N(s, a)).
+
+    It must not fall where the prior rises: of untried actions only the one with the highest prior
+    is looked at.
+    """
     return value + exploration * prior / np.float32(visits + 1)
 
 

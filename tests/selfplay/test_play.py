@@ -16,6 +16,7 @@ from tests.reference.forced_pass_game import ForcedPassGame
 from tests.reference.game_records import assert_same_record
 from tests.selfplay.fake_network import CONNECT_FOUR, TTT, make_selfplay, weights
 from tests.train.tiny import tiny_config
+from train.games_to_rows import append_games
 from train.replay_buffer import ReplayBuffer
 from train.targets import rows_from_records
 
@@ -134,7 +135,7 @@ def test_targets_have_no_mass_on_illegal_actions_and_lose_no_rare_one() -> None:
 def test_samples_of_real_games_are_legal_under_every_symmetry(game: Game) -> None:
     records = make_selfplay(game=game, num_games=16, full_search_probability=1.0).play(30).records
     buffer = ReplayBuffer(game.spec, tiny_config({"replay.samples_per_position": 20.0}).replay)
-    buffer.append_games(game, records)
+    append_games(buffer, game, records)
     rows = buffer.sample(2000, np.random.default_rng(0))
     taken = rows.observations[:, 0] | rows.observations[:, 1]  # [M, H, W], stones of either
     closed = taken.reshape(len(taken), -1) if game is TTT else taken[:, 0]  # row 0 is the top

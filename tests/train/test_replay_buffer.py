@@ -11,6 +11,7 @@ from selfplay.record_store import RecordStore
 from selfplay.records import is_held_out
 from tests.games.playthrough import GOLDEN_NAMES
 from tests.reference.game_records import make_record, random_records
+from train.games_to_rows import append_games, append_sound_games
 from train.replay_buffer import ReplayBuffer, ReplayConfig, bytes_of_window, window_size
 from train.targets import TrainingRows, rows_from_records
 
@@ -87,17 +88,17 @@ def test_stored_games_that_do_not_replay_are_left_out_and_told() -> None:
         records[number].actions[1] = records[number].actions[0]
     config = replay_config(window_size=5000, holdout_fraction=0.25)  # 7 is held out
     buffer = ReplayBuffer(TTT.spec, config)
-    faults = buffer.append_stored_games(TTT, records)
+    faults = append_sound_games(buffer, TTT, records)
     for fault, (number, words) in zip(faults, faulty.items(), strict=True):
         assert f"game {number} of actor 2" in fault
         assert words in fault
     expected = ReplayBuffer(TTT.spec, config)
-    expected.append_games(TTT, [r for n, r in enumerate(records) if n not in faulty])
+    append_games(expected, TTT, [r for n, r in enumerate(records) if n not in faulty])
     assert buffer.positions_seen == expected.positions_seen
     for one, other in zip(positions(buffer), positions(expected), strict=True):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(RecordError, match="game 2 of actor 2"):  # games just played still raise
-        buffer.append_games(TTT, records)
+        append_games(buffer, TTT, records)
 
 
 def test_sampling_is_uniform_over_the_window() -> None:
@@ -192,7 +193,7 @@ def test_samples_are_exactly_the_images_under_the_games_symmetries(name: str) ->
 def test_the_same_stream_draws_the_same_rows() -> None:
     buffers = [ReplayBuffer(TTT.spec, replay_config()) for _ in range(2)]
     for buffer in buffers:
-        buffer.append_games(TTT, random_records(TTT, num_games=10, seed=1))
+        append_games(buffer, TTT, random_records(TTT, num_games=10, seed=1))
     samples = [buffer.sample(64, np.random.default_rng(7)) for buffer in buffers]
     for one, other in zip(*(sample.arrays() for sample in samples), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -207,7 +208,7 @@ def test_a_rebuilt_buffer_goes_on_like_one_that_never_stopped(tmp_path: Path, gr
     for call in range(30):
         records = random_records(TTT, num_games=1 + call % 4, seed=call, first=store.num_games)
         store.append(records)
-        never_stopped.append_games(TTT, records)
+        append_games(never_stopped, TTT, records)
         never_stopped.sample(16, rng)
         if call == 24:  # the last checkpoint; five more calls reached the disk before the kill
             state, num_games = never_stopped.state_dict(), store.num_games
@@ -216,9 +217,9 @@ def test_a_rebuilt_buffer_goes_on_like_one_that_never_stopped(tmp_path: Path, gr
     reopened = RecordStore(tmp_path, "tic_tac_toe")
     rebuilt = ReplayBuffer(TTT.spec, config)
     newest = reopened.newest(config.window_size, end=num_games, holdout_fraction=0.2)
-    rebuilt.append_games(TTT, newest)
+    append_games(rebuilt, TTT, newest)
     rebuilt.load_state_dict(state)
-    rebuilt.append_games(TTT, reopened.since(num_games))
+    append_games(rebuilt, TTT, reopened.since(num_games))
 
     assert rebuilt.positions_seen == never_stopped.positions_seen > 300
     assert rebuilt.window == never_stopped.window
@@ -237,7 +238,7 @@ def test_held_out_games_never_reach_the_window() -> None:
     records[4] = make_record(TTT, [8, 3, 7, 4, 6], number=4)
     assert is_held_out(records[4], 0.2)
     buffer = ReplayBuffer(TTT.spec, replay_config(holdout_fraction=0.2))
-    buffer.append_games(TTT, records)
+    append_games(buffer, TTT, records)
     assert buffer.positions_seen == buffer.num_positions == 8 * 5
     assert buffer.num_held_out == 2 * 5
     held_out = buffer.newest_held_out(100)

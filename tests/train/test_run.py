@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import train.learner as learner_module
 import train.run as run_module
 from alphago.errors import CheckpointError
 from selfplay.play import PlayReport
@@ -24,7 +25,6 @@ from tests.train.tiny import (
 from train import session as session_module
 from train.checkpoint import newest_checkpoint
 from train.learner import Learner
-from train.replay_buffer import ReplayBuffer
 from train.run_folder import locked
 from train.session import Session
 
@@ -242,7 +242,7 @@ def test_every_game_is_on_the_disk_before_it_is_learnt_from(
 ) -> None:
     order: list[tuple[str, int]] = []
 
-    def watch(owner: type, name: str, note: Callable[..., int]) -> None:
+    def watch(owner: object, name: str, note: Callable[..., int]) -> None:
         original = getattr(owner, name)
 
         def noted(self: object, *arguments: object, **keywords: object) -> object:
@@ -258,7 +258,7 @@ def test_every_game_is_on_the_disk_before_it_is_learnt_from(
         return len(records)
 
     watch(RecordStore, "append", on_disk)
-    watch(ReplayBuffer, "append_games", lambda buffer, game, records: len(records))
+    watch(learner_module, "append_games", lambda buffer, game, records: len(records))
     watch(Learner, "step", lambda learner, progress: 0)
     for loop in ("synchronous", "asynchronous"):
         order.clear()
