@@ -1,4 +1,4 @@
-"""Finished games on their way into the window: replayed, made into rows, learnt from or held out."""
+"""Finished games on the way to the window: replayed, made into rows, learnt from or held out."""
 
 from collections.abc import Iterable
 from itertools import islice
