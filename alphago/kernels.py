@@ -6,6 +6,7 @@ using old machine code when a helper in another file changes. It has to happen b
 function is decorated, hence at import.
 """
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -38,7 +39,8 @@ def cache_folder() -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         folder = Path(tempfile.gettempdir()) / f"alphago-kernels-{os.getuid()}-{source_hash()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
         if not _is_ours_alone(folder):  # what lies in the cache is run
             folder = Path(tempfile.mkdtemp(prefix="alphago-kernels-"))
     return folder

@@ -76,7 +76,7 @@ def _summary_of(checkpoint: SoundCheckpoint) -> dict[str, object]:
     """Returns the entries of `state.json` that a checkpoint knows."""
     state = checkpoint.state
     # Runs saved before these were kept lack them.
-    later = ("judged_step", "best_progress", "games_at_start")
+    later = ("judged_step", "best_progress", "games_at_start", "step_at_start")
     counters = {name: n for name, n in vars(state.counters).items() if name not in later}
     return counters | {
         "games": state.num_games,

@@ -213,8 +213,8 @@ def measure_offered(
     pool = RayPool(setup, places, first_actor=0, actor_class=SleepingActor)
     with closing(pool):
         pool.publish(0, session.best, session.positions)
-        while not pool.collect(WAIT_S):  # until the first actors have started
-            pass
+        while pool.state().num_starting:
+            pool.collect(WAIT_S)
         started, before = time.perf_counter(), session.store.num_games
         waited_s, most_waiting, memory = 0.0, 0, list[int]()
         while (elapsed := time.perf_counter() - started) < seconds:

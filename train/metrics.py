@@ -124,9 +124,9 @@ def _records(events: Iterable[Event]) -> bytes:
 
 def _beginning(first_step: int) -> Iterator[Event]:
     """Returns what begins an event file, and makes TensorBoard forget all from a step on."""
-    yield Event(wall_time=time.time(), file_version=_FILE_VERSION)
-    yield Event(step=first_step, file_version=_FILE_VERSION)
-    yield Event(step=first_step, session_log=SessionLog(status=SessionLog.START))
+    now = time.time()  # of each: TensorBoard takes the earliest for the start of the run
+    yield Event(wall_time=now, file_version=_FILE_VERSION)
+    yield Event(wall_time=now, step=first_step, session_log=SessionLog(status=SessionLog.START))
 
 
 def _event(step: int, content: Any) -> Event:

@@ -33,8 +33,9 @@ class Reporter:
         """Opens the log and TensorBoard; what an interrupted sitting logged later is forgotten."""
         self._session = session
         self._progress = progress
-        # A run without an iteration begins anew, its suite before learning included.
-        first_step = session.trainer.num_steps + 1 if session.counters.iteration else 0
+        # An iteration that was stopped is drawn once, when it ends. A run without an iteration
+        # begins anew, its suite before learning included.
+        first_step = session.counters.step_at_start + 1 if session.counters.iteration else 0
         self._metrics = MetricsWriter(run_dir, first_step=first_step)
         config = session.config
         self._evaluator = NetworkEvaluator(session.game, config.network, config.evaluator)
@@ -146,7 +147,7 @@ class Reporter:
         if is_shown and totals.records:
             self._show_sample_game(totals.records[-1])
         if isinstance(session.game, Go):
-            end = session.store.num_games
+            end = session.num_games
             write_samples(session.run_dir, session.game, totals.records, end=end)
 
     def _suite_values(self, result: SuiteResult) -> dict[str, float]:
@@ -176,7 +177,7 @@ class Reporter:
             "replay/window": buffer.window,
             "replay/positions": buffer.positions_seen,
             "replay/samples_per_position": buffer.samples_drawn / max(buffer.positions_seen, 1),
-            "selfplay/games": session.store.num_games,
+            "selfplay/games": session.num_games,
             "selfplay/full_budget": session.full_budget(),
             "selfplay/weights_age": step - session.counters.best_step,
             "time/minutes": session.clock.seconds() / 60,

@@ -27,7 +27,7 @@ class RunResult(NamedTuple):
     """How a run ended."""
 
     run_dir: Path
-    step: int  # optimiser steps of all sittings
+    step: int  # optimiser steps of all sittings, up to the last save
     num_games: int  # finished games of all sittings
     minutes: float  # wall time of all sittings, up to the last save; a resumed run goes on from it
     stopped_because: str
@@ -55,7 +55,7 @@ def run(
         team: the processes that learn together, this one leading; None if it learns alone.
 
     Returns:
-        How it ended; the run is saved.
+        How it ended; the run is saved, but for an iteration that is to be played once more.
 
     Raises:
         CheckpointError: if the folder cannot be used or resumed.
@@ -77,12 +77,13 @@ def run(
             promote_if_better(session, reporter)
             # Asked once: a limit that passes later ends the run after an iteration that measures.
             reason = session.stop_reason()
-            measure(session, reporter, is_last=reason is not None)
-            session.end_iteration()
+            if not session.is_given_up():
+                measure(session, reporter, is_last=reason is not None)
+                session.end_iteration()
             reason = session.stop_rule.reason_beside_limits() or reason
         return RunResult(
             run_dir=run_dir,
-            step=session.trainer.num_steps,
+            step=session.saved_step,
             num_games=session.store.num_games,
             minutes=session.counters.seconds / 60,
             stopped_because=reason,

@@ -26,6 +26,7 @@ class Counters:
         iteration: cycles of play and learning that were begun.
         games_at_start: finished games when the present iteration began, or the next one will: fewer
             than there are in a checkpoint of an iteration that was stopped.
+        step_at_start: optimiser steps at that time.
         version: networks that were promoted; the version of the best.
         best_step: optimiser steps of the best network.
         judged_step: optimiser steps of the last candidate whose gate has ended.
@@ -36,6 +37,7 @@ class Counters:
 
     iteration: int = 0
     games_at_start: int = 0
+    step_at_start: int = 0
     version: int = 0
     best_step: int = 0
     judged_step: int = 0
@@ -97,7 +99,7 @@ def from_json(data: Mapping[str, Any]) -> RunState:
         return RunState(
             trainer=data["trainer"],
             sampling_rng=rng_from_state(data["sampling_rng"]),
-            counters=_read_counters(data["counters"], num_games=data["num_games"]),
+            counters=_read_counters(data),
             best_checkpoint=data["best_checkpoint"],
             num_games=data["num_games"],
             buffer=data["buffer"],
@@ -133,15 +135,21 @@ def check_is_of_run(
             )
 
 
-def _read_counters(data: Mapping[str, Any], *, num_games: int) -> Counters:
-    """Reads the counters; every one must be there."""
-    # Runs saved before these were kept lack them.
-    data = {"judged_step": 0, "best_progress": 0.0, "games_at_start": num_games, **data}
+def _read_counters(state: Mapping[str, Any]) -> Counters:
+    """Reads the counters of a state; every one must be there."""
+    # Runs saved before these were kept lack them; they were saved between two iterations.
+    later = {
+        "judged_step": 0,
+        "best_progress": 0.0,
+        "games_at_start": state["num_games"],
+        "step_at_start": state["trainer"]["num_steps"],
+    }
+    counters = later | state["counters"]
     for name, default in vars(Counters()).items():
-        _check_number(name, data[name], is_count=isinstance(default, int))
-    if data["best_progress"] > 1:  # searches would outgrow the room for their trees
-        raise ValueError(f"best_progress: got {data['best_progress']!r}")
-    return Counters(**data)
+        _check_number(name, counters[name], is_count=isinstance(default, int))
+    if counters["best_progress"] > 1:  # searches would outgrow the room for their trees
+        raise ValueError(f"best_progress: got {counters['best_progress']!r}")
+    return Counters(**counters)
 
 
 @contextmanager

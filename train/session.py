@@ -101,9 +101,8 @@ class Session:
         )
         self.totals = PlayTotals()
         self.games_again = GamesAgain()
-        self._goes_on = (
-            False  # whether the iteration of `counters` was stopped, and is the next one
-        )
+        self.saved_step = 0  # optimiser steps of the newest checkpoint
+        self._goes_on = False  # whether the iteration of `counters` was stopped and is the next
         self.iteration_started = 0.0  # time.monotonic()
         self._set_limits()
 
@@ -127,6 +126,7 @@ class Session:
             self.trainer.load_state_dict(checkpoint.trainer_tensors, state.trainer)
         self.learner.rng = state.sampling_rng
         self.counters = state.counters
+        self.saved_step = checkpoint.step
         self.best = checkpoint.best_weights
         if (self.run_dir / CHECKPOINTS_FOLDER / state.best_checkpoint).is_dir():
             self.best_checkpoint = state.best_checkpoint
@@ -266,23 +266,33 @@ class Session:
         target = self.config.target
         self.stop_rule.target_reached |= target is not None and share >= target
 
-    def end_iteration(self) -> None:
-        """Saves the run; an iteration that Ctrl-C has stopped goes on after a resume.
+    def is_given_up(self) -> bool:
+        """Tells whether this iteration is to be played once more, from the checkpoint before it.
 
-        Running searches cannot be kept. So a run in one process that was stopped while it played is
-        not saved: it goes on from the checkpoint before this iteration, with the same games.
+        Running searches cannot be kept. So a run in one process that was stopped while it played
+        goes on from there, with the same games. Not where it was playing them once more already:
+        a run whose sittings are shorter than an iteration would never get beyond it.
         """
-        is_stopped = self.is_interrupted()
-        if is_stopped and isinstance(self.pool, InlinePool) and self.games_to_go() > 0:
-            return
+        is_playing = not self.stop_rule.is_late() and self.games_to_go() > 0
+        is_kept = isinstance(self.pool, InlinePool) and not self.games_again.num_games
+        return self.is_interrupted() and is_playing and is_kept
+
+    def end_iteration(self) -> None:
+        """Saves the run; an iteration that Ctrl-C has stopped goes on after a resume."""
+        # Where the newest checkpoint was broken these may be those of several iterations: they all
+        # become part of this one.
         self._settle_games_again()
-        if not is_stopped:
+        if not self.is_interrupted():
             self.counters.games_at_start = self.num_games
+            self.counters.step_at_start = self.trainer.num_steps
+        elif self.games_of_iteration() == 0:  # it was begun in vain, and is counted when it begins
+            self.counters.iteration -= 1
         self.save()
 
     def save(self) -> None:
         """Writes a checkpoint and what people read: `best` and `state.json`."""
         self.counters.seconds = self.clock.seconds()
+        self.saved_step = self.trainer.num_steps
         trainer_tensors, trainer_facts = self.trainer.state_dict()
         folder = save_checkpoint(
             self.run_dir,

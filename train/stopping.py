@@ -49,9 +49,12 @@ class StopRule:
         The other limits wait for the end of the iteration, so that a run which stops at one and is
         resumed equals a run that never stopped.
         """
+        return self.interrupted or self.is_late()
+
+    def is_late(self) -> bool:
+        """Tells whether no time is left."""
         minutes = self._limits["minutes"]
-        is_late = minutes is not None and self._clock.seconds() >= 60 * minutes
-        return self.interrupted or is_late
+        return minutes is not None and self._clock.seconds() >= 60 * minutes
 
     def reason(self, *, games: int, steps: int) -> str | None:
         """Returns why the run is to end after this iteration, in words, or None."""

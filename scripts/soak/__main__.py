@@ -1,6 +1,7 @@
 """`python -m scripts.soak`: training under random faults, and what must hold at its end."""
 
 import json
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -151,4 +152,7 @@ def _read_only(values: Mapping[str, str]) -> tuple[str, ...] | None:
 
 
 if __name__ == "__main__":
+    # As Ctrl-C, after which disks and processes are cleared away.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     sys.exit(main())

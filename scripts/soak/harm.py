@@ -54,7 +54,7 @@ def kill_driver(sittings: Sittings, fault: Fault) -> None:
 def kill_driver_storing(sittings: Sittings, fault: Fault) -> None:
     """Kills it just after games were stored: they are not learnt from yet."""
     folder, number = sittings.run / "records", sittings.observer.num_games
-    newer = f"{number:09d}-*"
+    newer = f"{number:09d}-*.npz"
     sittings.watch_until(lambda: any(folder.glob(newer)), seconds=LONGEST_WAIT_S, poll_s=_POLL_S)
     sittings.driver.send(signal.SIGKILL)
 

@@ -78,7 +78,7 @@ class Sittings:
         self._fault = ""  # kind of the last one
 
     def start(self, *changes: str) -> None:
-        """Begins the run, or goes on with it; waits until it finishes games.
+        """Begins the run, or goes on with it.
 
         Args:
             changes: options that are not as they were.

@@ -128,8 +128,11 @@ def run_soak(settings: Settings, *, report: Callable[[str], None]) -> Result:
             pace_s = 60 * settings.minutes / max(1, len(plan))
             made = make_faults(sittings, plan, pace_s=pace_s, report=report)
             ends_well = finish(sittings)
-        finally:
+        except BaseException:
             end_all(sittings)
+            keep(sittings.run, settings.folder)
+            raise
+        end_all(sittings)
         found = check(sittings, game=settings.game, shared_before=shared_before)
         result = Result(
             seconds=time.monotonic() - began,
@@ -140,8 +143,14 @@ def run_soak(settings: Settings, *, report: Callable[[str], None]) -> Result:
             invariants={"the run ends as it is configured to": ends_well, **found},
         )
         if not result.holds:
-            shutil.copytree(sittings.run, settings.folder / "run")  # its own disk goes now
+            keep(sittings.run, settings.folder)
         return result
+
+
+def keep(run: Path, folder: Path) -> None:
+    """Copies a run to where it can be looked at: its own disk goes at the end."""
+    if run.is_dir():
+        shutil.copytree(run, folder / "run")
 
 
 def possible_kinds(
@@ -193,7 +202,8 @@ def get_to_work(sittings: Sittings) -> None:
         if sittings.is_at_work():
             return
         sittings.start()
-        sittings.wait_for_games(seconds=START_S)
+        if sittings.wait_for_games(seconds=START_S):
+            return
     raise TrainingError(f"the run does not start: {sittings.ended[-1].last_line}")
 
 
@@ -215,9 +225,8 @@ def finish(sittings: Sittings) -> list[str]:
 
 def end_all(sittings: Sittings) -> None:
     """Ends the process at work, if the soak itself was stopped."""
-    with suppress(AttributeError):  # none was started
-        if sittings.is_at_work():
-            sittings.driver.end()
+    if sittings.is_at_work():
+        sittings.driver.end()
 
 
 def check(sittings: Sittings, *, game: str, shared_before: set[str]) -> dict[str, list[str]]:

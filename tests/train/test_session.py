@@ -123,6 +123,16 @@ def test_a_checkpoint_of_an_older_version_begins_a_new_iteration(tmp_path: Path)
         assert session.counters.iteration == 2
 
 
+def test_an_iteration_that_was_stopped_before_its_first_game_counts_once(tmp_path: Path) -> None:
+    train(tmp_path, tiny_config(games=6))
+    for _ in range(2):
+        with open_session(tiny_config(), tmp_path, resume=True) as session:
+            session.begin_iteration()
+            assert session.counters.iteration == 2
+            session.stop_rule.interrupted = True
+            session.end_iteration()
+
+
 def test_a_new_run_is_saved_before_its_first_game(tmp_path: Path) -> None:
     config = tiny_config()
     with open_session(config, tmp_path, resume=False) as session:

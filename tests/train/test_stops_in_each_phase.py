@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import train.run as run_module
 from selfplay.pool import InlinePool
@@ -195,3 +196,37 @@ def test_a_resumed_run_says_how_many_games_are_played_again(tmp_path: Path) -> N
         f"going on at step 0 with {num_games} games; {num_games} of them, of an iteration that was"
         " stopped, are played again"
     )
+
+
+def test_sittings_shorter_than_an_iteration_get_beyond_it(tmp_path: Path) -> None:
+    run, config = tmp_path / "run", tiny_config({"selfplay.games_per_call": 2}, games=12)
+    stop_at(run, config, MOMENTS["within self-play"], press_ctrl_c)
+    num_games = len(stored_records(run))
+    assert num_games >= 4
+    stop_at_call(run, config, InlinePool, "collect", nth=1, stop=press_ctrl_c)
+    found = newest_checkpoint(run)
+    assert found is not None
+    assert found[1].state["num_games"] == num_games  # they are learnt from as they are
+    result = train(run, config, resume=True)
+    names = streams(stored_records(run))
+    assert len(names) == len(set(names)) == result.num_games >= 12
+
+
+def test_ctrl_c_after_the_time_is_over_loses_nothing_of_the_last_iteration(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    config = config_of("synchronous", tmp_path, minutes=0.02, games_per_iteration=100_000)
+    stop_in_phase(run, config, "suite", nth=2, stop=press_ctrl_c)  # the first is before learning
+    found = newest_checkpoint(run)
+    assert found is not None
+    assert found[1].state["num_games"] == len(stored_records(run)) > 0
+    assert found[1].step > 0
+
+
+def test_what_an_iteration_measures_after_a_stop_is_drawn(tmp_path: Path) -> None:
+    run, config = tmp_path / "run", config_of("synchronous", tmp_path, games=6)
+    stop_in_phase(run, config, "gate", nth=1, stop=press_ctrl_c)
+    train(run, config, resume=True)
+    events = EventAccumulator(str(run / "tensorboard")).Reload()
+    (step,) = {event.step for event in events.Scalars("gate/promoted")}
+    assert [event.step for event in events.Scalars("suite/search")] == [0, step]
+    assert [event.step for event in events.Scalars("selfplay/games")] == [step]
