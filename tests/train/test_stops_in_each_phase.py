@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -214,7 +215,7 @@ def test_sittings_shorter_than_an_iteration_get_beyond_it(tmp_path: Path) -> Non
 
 def test_ctrl_c_after_the_time_is_over_loses_nothing_of_the_last_iteration(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    config = config_of("synchronous", tmp_path, minutes=0.02, games_per_iteration=100_000)
+    config = replace(config_of("synchronous", tmp_path), minutes=0.02, games_per_iteration=100_000)
     stop_in_phase(run, config, "suite", nth=2, stop=press_ctrl_c)  # the first is before learning
     found = newest_checkpoint(run)
     assert found is not None
@@ -223,7 +224,7 @@ def test_ctrl_c_after_the_time_is_over_loses_nothing_of_the_last_iteration(tmp_p
 
 
 def test_what_an_iteration_measures_after_a_stop_is_drawn(tmp_path: Path) -> None:
-    run, config = tmp_path / "run", config_of("synchronous", tmp_path, games=6)
+    run, config = tmp_path / "run", replace(config_of("synchronous", tmp_path), games=6)
     stop_in_phase(run, config, "gate", nth=1, stop=press_ctrl_c)
     train(run, config, resume=True)
     events = EventAccumulator(str(run / "tensorboard")).Reload()
