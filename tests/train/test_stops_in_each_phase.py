@@ -10,6 +10,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import train.run as run_module
+from selfplay.play import PlayReport
 from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
 from tests.train.stops import STOPS, end_after, kill, press_ctrl_c, stop_at_call, stop_in_phase
@@ -213,13 +214,21 @@ def test_sittings_shorter_than_an_iteration_get_beyond_it(tmp_path: Path) -> Non
     assert len(names) == len(set(names)) == result.num_games >= 12
 
 
-def test_ctrl_c_after_the_time_is_over_loses_nothing_of_the_last_iteration(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    config = replace(config_of("synchronous", tmp_path), minutes=0.02, games_per_iteration=100_000)
+def test_ctrl_c_after_the_time_is_over_loses_nothing_of_the_last_iteration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_in = Session.take_in
+
+    def take_in_for_an_hour(session: Session, reports: list[PlayReport]) -> None:
+        take_in(session, reports)
+        session.clock._seconds_before += 3600
+
+    monkeypatch.setattr(Session, "take_in", take_in_for_an_hour)
+    run, config = tmp_path / "run", replace(config_of("synchronous", tmp_path), minutes=60)
     stop_in_phase(run, config, "suite", nth=2, stop=press_ctrl_c)  # the first is before learning
     found = newest_checkpoint(run)
     assert found is not None
-    assert found[1].state["num_games"] == len(stored_records(run)) > 0
+    assert 0 < found[1].state["num_games"] == len(stored_records(run)) < config.games_per_iteration
     assert found[1].step > 0
 
 
