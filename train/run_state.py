@@ -144,7 +144,7 @@ def _read_counters(state: Mapping[str, Any]) -> Counters:
         "games_at_start": state["num_games"],
         "step_at_start": state["trainer"]["num_steps"],
     }
-    counters = later | state["counters"]
+    counters = {**later, **state["counters"]}
     for name, default in vars(Counters()).items():
         _check_number(name, counters[name], is_count=isinstance(default, int))
     if counters["best_progress"] > 1:  # searches would outgrow the room for their trees

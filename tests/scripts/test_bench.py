@@ -108,6 +108,7 @@ def test_self_play_is_measured_longer_until_the_first_moves(
         return PlayReport([], stats, ActorMemory(0, 0, 0))
 
     monkeypatch.setattr(self_play_speed, "TURN_S", 0.02)
+    monkeypatch.setattr(self_play_speed, "PATIENCE", 1e9)  # a busy machine takes long for a turn
     monkeypatch.setattr(self_play_speed, "_play_for", play_for)
     monkeypatch.setattr(self_play_speed, "_measure_cached", lambda sample, **how: {})
     sample = make_sample(tiny_config())

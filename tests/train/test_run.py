@@ -409,6 +409,7 @@ def test_no_step_is_made_while_no_game_arrives(
         "make_pool",
         lambda setup, *, sitting, **rest: StuckPool(setup, actor=sitting),
     )
+    monkeypatch.setattr(Session, "is_given_up", lambda session: False)  # as with Ray's actors
     progress = FakeProgress()
     changes = {"selfplay.games_per_call": 8, "replay.holdout_fraction": 0.0}
     config = tiny_config(changes, loop="asynchronous", games_per_iteration=100)
