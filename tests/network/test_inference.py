@@ -43,7 +43,7 @@ from tests.network.numpy_graph import evaluate
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 GAME = FakeGame(17, 5, 4, 21)
 NATIVE = native_precision(CPU)
-LIMITS = PrecisionError(policy_kl=0.005, value_error=0.02)  # those of the default configuration
+LIMITS = PrecisionError(policy_kl=0.005, value_error=0.02)
 
 
 def make_plan(*, backend="openvino", precision="int8", limit=LIMITS):
