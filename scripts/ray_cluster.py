@@ -42,14 +42,18 @@ def cluster_of(config: RunConfig) -> Iterator[None]:
     check_answers(place)
     import ray
 
+    from selfplay.ray_processes import RayProcesses
+
     with tempfile.TemporaryDirectory(prefix="alphago-") as folder:
         copy_packages(Path(folder))
+        processes: RayProcesses | None = None
         try:
             _join(config.ray.address, Path(folder), place=place)
+            processes = RayProcesses()
             check_room(living_nodes(), config)
             yield
         finally:
-            ray.shutdown()
+            ray.shutdown() if processes is None else processes.leave()
 
 
 def find_cluster(address: str) -> str:

@@ -24,6 +24,9 @@ ENVIRONMENT = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # actors may see the GPU
     "RAY_USAGE_STATS_ENABLED": "0",  # neither question nor report
+    # Ray ends this process, whatever it is doing, so many seconds after its control service has
+    # ended; `RayProcesses` says so in words, but not while steps are being learnt.
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "300",
 }
 AUTHENTICATION_LOGGER = "ray._private.authentication.authentication_token_setup"  # says it is on
 STRAGGLERS_S = 5.0  # for processes of Ray to end by themselves
@@ -48,6 +51,8 @@ def ray_session(*, num_actors: int, num_gpus: int = 0) -> Iterator[None]:
     import ray
     from ray._private import ray_constants, worker
 
+    from selfplay.ray_processes import RayProcesses
+
     # Ray prints blocks of its own about every actor that dies, whatever `log_to_driver` says. The
     # pool tells it in one line, and an error in an actor comes back as the answer of its call.
     worker._worker_logs_enabled = False
@@ -58,12 +63,14 @@ def ray_session(*, num_actors: int, num_gpus: int = 0) -> Iterator[None]:
     remove_leftovers(folder.parent)
     with (folder / LOCK_FILE).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # dropped with the process, however it ends
+        processes: RayProcesses | None = None
         try:
             _start_ray(folder, num_actors=num_actors, num_gpus=num_gpus)
+            processes = RayProcesses()
             yield
         finally:
             family = _family(folder)
-            ray.shutdown()
+            ray.shutdown() if processes is None else processes.leave()
             _end_stragglers(family)
             _remove(folder)
 

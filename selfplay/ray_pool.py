@@ -31,6 +31,7 @@ from selfplay.actors import ActorSetup, SelfPlayActor
 from selfplay.places import Place, Places
 from selfplay.play import PlayReport
 from selfplay.pool import PoolState, Result
+from selfplay.ray_processes import RayLostError, RayProcesses
 from selfplay.silence import SilenceWatch
 
 logger = logging.getLogger(__name__)
@@ -69,6 +70,7 @@ class RayPool:
         self.inference: Inference | None = None
         self._setup = setup
         self._places = places
+        self._processes = RayProcesses()
         self._actor_class = actor_class
         self._next_stream = first_actor
         self._slot_numbers = itertools.count()
@@ -102,6 +104,7 @@ class RayPool:
 
     def store_share(self) -> float:
         """Returns which share of its object stores Ray uses, on all machines."""
+        self._processes.look_now()  # a call of the control service would wait for it to come back
         most, free = ray.cluster_resources(), ray.available_resources()  # type: ignore[no-untyped-call]
         return max(0.0, 1.0 - free.get(_STORE, 0.0) / most[_STORE]) if most.get(_STORE) else 0.0
 
@@ -113,12 +116,14 @@ class RayPool:
         full_budget: int | None = None,
     ) -> None:
         """Puts the weights into the object store once; every machine fetches them once."""
+        self._processes.look_now()
         self._weights = (version, ray.put(weights), ray.put(positions), full_budget)
         for slot in self._slots:
             self._update(slot)
 
     def collect(self, timeout_s: float) -> list[PlayReport]:
         """Keeps every actor busy and returns the reports that arrive within the time."""
+        self._processes.look()
         self._fill(self._places.look(self._given_up))
         for slot in self._slots:
             while slot.num_open < self._setup.selfplay.max_in_flight:
@@ -127,6 +132,7 @@ class RayPool:
 
     def drain(self, timeout_s: float) -> list[PlayReport]:
         """Returns the reports that arrive within the time, without making an actor go on."""
+        self._processes.look()
         return self._fetch(timeout_s) if self._calls or self._is_to_be_told() else []
 
     def is_busy(self) -> bool:
@@ -150,6 +156,7 @@ class RayPool:
         while len(results) < len(arguments):
             if give_up():
                 return None
+            self._processes.look()
             self._fill(self._places.look(self._given_up))
             busy = {task.slot for task in tasks.values()}
             free = [slot for slot in self._slots if slot.is_ready and slot not in busy]
@@ -180,8 +187,10 @@ class RayPool:
 
     def close(self) -> None:
         """Ends all actors; unfinished games are dropped."""
-        for slot in self._slots:
-            slot.end()
+        with contextlib.suppress(RayLostError):  # then they end by themselves
+            self._processes.look_now()
+            for slot in self._slots:
+                slot.end()
         self._slots = []
         self._calls = {}
 
@@ -335,6 +344,7 @@ class RayPool:
 
     def _bury(self, slot: ActorSlot, error: Exception) -> None:
         """Replaces a dead actor, or gives up its machine where actors cannot even start."""
+        self._processes.look_now()  # it may have died because Ray did
         reason = reason_of_start(error)
         if reason is None:
             self._replace(slot, "died", str(error).splitlines()[0], error)
