@@ -23,7 +23,7 @@ def main(argv: Sequence[str]) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     arguments = _make_parser().parse(argv)
     values = parse_words(arguments.words, allowed=KEYS)
-    from scripts.ablation_file import find_ablation
+    from scripts.ablations.file import find_ablation
     from scripts.run_folder import RUNS
     from selfplay.cpus import most_shares, usable_cpus
 
@@ -66,11 +66,11 @@ def run_ablation(
         AlphagoError: if the ablation cannot be carried out.
         KeyboardInterrupt: on Ctrl-C; what is done is kept.
     """
-    from scripts.ablation_file import BASE, load_ablation
-    from scripts.ablation_rating import rate_runs
-    from scripts.ablation_runs import compose_runs, lay_down
-    from scripts.ablation_table import ablation_json, ablation_table
-    from scripts.ablation_training import read_num_cpus
+    from scripts.ablations.file import BASE, load_ablation
+    from scripts.ablations.rating import rate_runs
+    from scripts.ablations.runs import compose_runs, lay_down
+    from scripts.ablations.table import ablation_json, ablation_table
+    from scripts.ablations.training import read_num_cpus
     from scripts.workers import interrupted_by_signals
     from train.run_folder import locked, write_errors, write_text
 
@@ -113,8 +113,8 @@ def train_missing(
         CheckpointError: if a file cannot be read or written.
         KeyboardInterrupt: on Ctrl-C, once the runs that were going on have been saved.
     """
-    from scripts.ablation_rating import refuse_replaced
-    from scripts.ablation_training import Trainings, agree_on_cpus, compile_kernels
+    from scripts.ablations.rating import refuse_replaced
+    from scripts.ablations.training import Trainings, agree_on_cpus, compile_kernels
     from selfplay.cpus import shares_of_cpus
 
     trainings = Trainings(folder, runs, configs)
@@ -148,7 +148,7 @@ def _read_count(
 
 
 def _make_parser() -> Parser:
-    from scripts.ablation_file import ABLATIONS
+    from scripts.ablations.file import ABLATIONS
 
     names = ", ".join(sorted(path.stem for path in ABLATIONS.glob("*.yaml")))
     parser = Parser(

@@ -17,7 +17,7 @@ from scripts.tables import format_table
 from scripts.train import hydra_parser
 
 if TYPE_CHECKING:
-    from scripts.network_speed import SampleNetwork
+    from scripts.speed.network import SampleNetwork
     from train.config import RunConfig
 
 OWN_KEYS = ("seconds", "actors")  # everything else is an option of `alphago train`
@@ -70,34 +70,26 @@ def measure(config: "RunConfig", *, num_actors: int, seconds: float) -> dict[str
         Numbers by name, ready for JSON; README lists them.
     """
     from alphago.games import make_game
-    from scripts import (
-        machine,
-        network_speed,
-        openspiel,
-        rules_speed,
-        self_play_speed,
-        trainer_speed,
-    )
+    from scripts.machine import describe_machine
+    from scripts.speed import network, openspiel, rules, self_play, trainer
 
     game = make_game(config.game.text)
-    sample = network_speed.make_sample(config)
+    sample = network.make_sample(config)
     num_simulations = config.selfplay.num_simulations
     stages: dict[str, Callable[[], object]] = {
-        "rules": lambda: rules_speed.measure_rules(game, seconds=seconds),
-        "search": lambda: rules_speed.measure_search(
+        "rules": lambda: rules.measure_rules(game, seconds=seconds),
+        "search": lambda: rules.measure_search(
             game, config.search, num_simulations=num_simulations, seconds=seconds
         ),
-        "network": lambda: network_speed.measure_networks(sample, seconds=seconds),
-        "weight_update": lambda: network_speed.measure_weight_update(sample),
-        "self_play": lambda: self_play_speed.measure_self_play(
-            sample, seconds=SELF_PLAY_TIMES * seconds
-        ),
-        "trainer": lambda: trainer_speed.measure_trainer(config, seconds=seconds),
+        "network": lambda: network.measure_networks(sample, seconds=seconds),
+        "weight_update": lambda: network.measure_weight_update(sample),
+        "self_play": lambda: self_play.measure_self_play(sample, seconds=SELF_PLAY_TIMES * seconds),
+        "trainer": lambda: trainer.measure_trainer(config, seconds=seconds),
     }
     if num_actors > 1:
         stages["actors"] = lambda: _compare_actors(sample, num_actors=num_actors, seconds=seconds)
     results: dict[str, Any] = {
-        "machine": machine.describe_machine(),
+        "machine": describe_machine(),
         "game": config.game.text,
         "openspiel": openspiel.remark(game) if openspiel.is_installed() else "not installed",
     }
@@ -269,7 +261,7 @@ def _compare_actors(
 ) -> dict[str, float | int | None]:
     """Measures one actor and several, each in a process of its own."""
     from scripts.ray_session import ray_session
-    from scripts.self_play_speed import measure_actors
+    from scripts.speed.self_play import measure_actors
     from selfplay.resources import share_out
 
     config = sample.config

@@ -51,8 +51,8 @@ def report(run: Path, *, repair: bool, as_json: bool) -> None:
         CheckpointError: if it is to be repaired and a process works on it, or it cannot be written.
         RecordError: if a file of games cannot be written.
     """
-    from scripts.check_findings import describe, to_json
-    from scripts.check_run import check_run, repair_run
+    from scripts.checks.findings import describe, to_json
+    from scripts.checks.run import check_run, repair_run
 
     with progress_bar("checked") as show:
         result = (repair_run if repair else check_run)(run, show=show)

@@ -11,9 +11,9 @@ from scripts.ray_session import MAX_FOLDER_BYTES
 from scripts.tables import format_table, gigabytes
 
 if TYPE_CHECKING:
-    from scripts.doctor_faults import Diagnosis
-    from scripts.doctor_machine import Machine, Place
-    from scripts.doctor_packages import Package
+    from scripts.diagnosis.faults import Diagnosis
+    from scripts.diagnosis.machine import Machine, Place
+    from scripts.diagnosis.packages import Package
 
 
 def main(argv: Sequence[str]) -> None:
@@ -43,14 +43,14 @@ def report(*, as_json: bool) -> None:
     Raises:
         FaultsFoundError: if a run without options would not work.
     """
-    from scripts.doctor_faults import FAULT, judge_machine, judge_packages
-    from scripts.doctor_packages import check_packages
+    from scripts.diagnosis.faults import FAULT, judge_machine, judge_packages
+    from scripts.diagnosis.packages import check_packages
 
     packages = check_packages()
     diagnoses = judge_packages(packages)
     machine = None
     if not diagnoses:  # what looks at the machine needs them
-        from scripts.doctor_machine import look_around
+        from scripts.diagnosis.machine import look_around
 
         machine = look_around()
         diagnoses = judge_machine(machine)
@@ -66,7 +66,7 @@ def to_json(
     packages: Sequence["Package"], machine: "Machine | None", diagnoses: Sequence["Diagnosis"]
 ) -> dict[str, Any]:
     """Returns all of it as data for JSON; `machine` is null where packages are missing."""
-    from scripts.doctor_faults import FAULT
+    from scripts.diagnosis.faults import FAULT
 
     return {
         "works": all(each.level != FAULT for each in diagnoses),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from alphago.errors import AlphagoError
 from scripts.arguments import CommandLineError, Parser, parse_words
-from scripts.match_report import describe_match, summarise_verdict
-from scripts.match_settings import (
+from scripts.matches.report import describe_match, summarise_verdict
+from scripts.matches.settings import (
     ALPHA,
     BETA,
     ELO0,
@@ -28,9 +28,9 @@ from scripts.progress_bar import progress_bar
 if TYPE_CHECKING:
     from alphago.games import Game
     from eval.matches import MatchResult
-    from scripts.match_play import MatchPlan
-    from scripts.match_players import MatchPlayer
-    from scripts.match_so_far import MatchSoFar
+    from scripts.matches.play import MatchPlan
+    from scripts.matches.players import MatchPlayer
+    from scripts.matches.so_far import MatchSoFar
     from scripts.workers import MatchWorker
 
 
@@ -42,8 +42,8 @@ def main(argv: Sequence[str]) -> None:
     values = parse_words(arguments.words, allowed=KEYS)
     settings = read_settings(values)
     refuse_people(texts)
-    from scripts.match_players import find_player
-    from scripts.match_so_far import MatchSoFar
+    from scripts.matches.players import find_player
+    from scripts.matches.so_far import MatchSoFar
     from scripts.workers import MatchWorker
     from selfplay.cpus import usable_cpus
 
@@ -70,7 +70,7 @@ def _plan(
     """Makes the players and the openings, so that what is wrong shows before a file is made."""
     from alphago.games import game_text
     from eval.match_plan import plan_match
-    from scripts.match_play import MatchPlan, draw_openings
+    from scripts.matches.play import MatchPlan, draw_openings
 
     text, (first, second) = game_text(game.spec), players
     made = worker.players(
@@ -100,7 +100,7 @@ def _play(
     """Plays the match; enters each part that has finished, those of earlier sittings too."""
     from eval.match_results import ResultsFile
     from eval.match_sgf import prepare_folder
-    from scripts.match_play import match_header, play_missing
+    from scripts.matches.play import match_header, play_missing
 
     with contextlib.ExitStack() as stack:
         file = None

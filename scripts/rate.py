@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from alphago.errors import AlphagoError, CheckpointError
 from scripts.arguments import CommandLineError, Parser, parse_words, read_number
-from scripts.rating_report import (
+from scripts.ratings.report import (
     describe_anchors,
     describe_forfeits,
     describe_ladder,
     describe_newest,
 )
-from scripts.rating_setup import (
+from scripts.ratings.setup import (
     NUM_GAMES,
     begin,
     choose_ladder,
@@ -27,8 +27,8 @@ from scripts.rating_setup import (
 )
 
 if TYPE_CHECKING:
-    from scripts.rating_checkpoints import HeldCheckpoints
-    from scripts.rating_rounds import LadderRounds
+    from scripts.ratings.checkpoints import HeldCheckpoints
+    from scripts.ratings.rounds import LadderRounds
 
 NUM_CHECKPOINTS = 12
 RATINGS_FOLDER = "ratings"  # in the folder of a run
@@ -86,7 +86,7 @@ def rate_run(
     as_json: bool,
 ) -> None:
     """Rates the checkpoints of a run and prints the ladder, also when it is interrupted."""
-    from scripts.rating_checkpoints import game_of_run, held_checkpoints
+    from scripts.ratings.checkpoints import game_of_run, held_checkpoints
     from scripts.run_folder import check_is_run
     from train.run_folder import is_in_use
 
@@ -147,7 +147,7 @@ def _climb(
     as_json: bool,
 ) -> None:
     """Rates the checkpoints there are; when watching, until the run has ended."""
-    from scripts.rating_checkpoints import steps_of_run
+    from scripts.ratings.checkpoints import steps_of_run
     from train.run_folder import is_in_use
 
     while True:
@@ -232,7 +232,7 @@ def measure_anchors(values: Mapping[str, str], *, num_workers: int, as_json: boo
 
 def _wait_for_a_checkpoint(run: Path, *, watch: bool) -> None:
     """Waits, when watching, for the first checkpoint of a run that has just begun."""
-    from scripts.rating_checkpoints import steps_of_run
+    from scripts.ratings.checkpoints import steps_of_run
     from train.run_folder import is_in_use
 
     while watch and is_in_use(run) and not steps_of_run(run)[0]:

@@ -18,7 +18,7 @@ from scripts.overrides import expand, known_keys
 from scripts.tables import format_table
 
 if TYPE_CHECKING:
-    from scripts.take_in_speed import Offered, RunAtRest
+    from scripts.speed.take_in import Offered, RunAtRest
     from selfplay.records import GameRecord
     from train.config import RunConfig
 
@@ -75,20 +75,20 @@ def measure(config: "RunConfig", *, num_actors: int, seconds: float, gpu: float)
     Returns:
         Numbers by name, ready for JSON.
     """
-    from scripts import take_in_speed as speed
     from scripts.machine import describe_machine
+    from scripts.speed import take_in
 
-    with speed.run_at_rest(config) as run:
-        records = speed.sample_records(run.session.game, config)
+    with take_in.run_at_rest(config) as run:
+        records = take_in.sample_records(run.session.game, config)
         alone = [
-            speed.measure_take_in(run, records, num_reports=number, seconds=seconds)
+            take_in.measure_take_in(run, records, num_reports=number, seconds=seconds)
             for number in REPORTS
         ]
         most = max(each.games_per_s for each in alone)
         offers = [share * most for share in OFFERED]
         beside = _measure_offers(run, records, offers, num_actors=num_actors, seconds=seconds)
     num_moves = sum(len(record.actions) for record in records) / len(records)
-    num_evaluations = num_moves * speed.simulations_per_move(config)
+    num_evaluations = num_moves * take_in.simulations_per_move(config)
     return {
         "machine": describe_machine(),
         "game": config.game.text,
@@ -113,14 +113,14 @@ def _measure_offers(
     seconds: float,
 ) -> "list[Offered]":
     """Lets actors offer ever more games a second."""
-    from scripts import take_in_speed as speed
     from scripts.ray_session import ray_session
+    from scripts.speed import take_in
 
     with ray_session(num_actors=num_actors):
         return [
-            speed.measure_offered(
+            take_in.measure_offered(
                 run,
-                speed.sleeping_setup(
+                take_in.sleeping_setup(
                     run.session.setup, records, games_per_s=games_per_s / num_actors
                 ),
                 num_actors=num_actors,

@@ -16,8 +16,8 @@ from alphago.players.engine import EngineSettings
 from alphago.players.game_follower import GameFollower
 from eval.match_plan import MatchPart, play_part
 from eval.matches import MatchProgress, MatchResult
-from scripts.match_players import find_player
-from scripts.match_settings import TIMEOUT_S
+from scripts.matches.players import find_player
+from scripts.matches.settings import TIMEOUT_S
 from selfplay.cpus import usable_cpus
 
 # A worker keeps the players that it has used last: a network takes seconds to load, and memory. In

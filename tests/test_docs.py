@@ -17,7 +17,7 @@ from alphago.network.auxiliary_heads import AUXILIARY_HEADS
 from alphago.players.text import ENGINE_PREFIX, KINDS, make_player, split_text
 from scripts import composition, gtp
 from scripts.main import COMMANDS, main
-from scripts.match_players import MatchPlayer
+from scripts.matches.players import MatchPlayer
 from tests.protocols.gtp_helpers import Gtp
 from train.config import RunConfig
 

@@ -25,8 +25,8 @@ from eval.ladder_files import LadderError
 from eval.rating_store import PartResult, RatingStore
 from scripts.arguments import one_line
 from scripts.composition import load_run_config
-from scripts.rating_checkpoints import held_checkpoints
-from scripts.rating_setup import choose_ladder
+from scripts.ratings.checkpoints import held_checkpoints
+from scripts.ratings.setup import choose_ladder
 from selfplay.records import read_records
 from tests.fuzz import seeds
 from tests.test_no_code_from_files import READERS

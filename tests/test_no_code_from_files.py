@@ -23,7 +23,7 @@ from eval.ladder_files import load_ladder
 from eval.openings import read_openings
 from eval.rating_store import RatingStore
 from eval.suite_files import open_suite
-from scripts.ablation_file import load_ablation
+from scripts.ablations.file import load_ablation
 from scripts.composition import load_run_config
 from scripts.report_page.facts import read_config
 from scripts.report_page.run_log import read_log
@@ -64,8 +64,8 @@ CALLS = {
 ALLOWED = {
     ("alphago/yaml_files.py", "yaml.load"),  # a SafeLoader
     ("scripts/main.py", "importlib.import_module"),  # the module of a sub-command
-    ("scripts/doctor_packages.py", "importlib.import_module"),  # of its own list
-    ("scripts/openspiel.py", "importlib.import_module"),
+    ("scripts/diagnosis/packages.py", "importlib.import_module"),  # of its own list
+    ("scripts/speed/openspiel.py", "importlib.import_module"),
     ("train/distributed.py", "importlib.import_module"),
     ("scripts/peers/serve.py", "importlib.util.spec_from_file_location"),
     ("scripts/peers/run_alpha_zero_general.py", "importlib.import_module"),

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from scripts.composition import compose_config, to_run_config
-from scripts.network_speed import make_sample
 from scripts.overrides import expand
+from scripts.speed.network import make_sample
 from selfplay.actors import SelfPlayActor
 from train.config import actor_setup
 

@@ -20,7 +20,7 @@ from eval.openings import read_openings
 from eval.rating_store import RatingStore
 from eval.suite_files import open_suite
 from eval.suite_files import read_positions as read_suite_positions
-from scripts.ablation_file import load_ablation
+from scripts.ablations.file import load_ablation
 from scripts.composition import (
     apply_overrides,
     compose_config,

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from alphago.errors import AlphagoError
-from scripts.ablation_file import (
+from scripts.ablations.file import (
     ABLATIONS,
     BASE,
     Ablation,
@@ -24,9 +24,9 @@ from scripts.ablation_file import (
     find_ablation,
     load_ablation,
 )
-from scripts.ablation_rating import pairings
-from scripts.ablation_runs import compose_runs, lay_down, short_runs
-from scripts.ablation_training import Trainings, agree_on_cpus, read_num_cpus
+from scripts.ablations.rating import pairings
+from scripts.ablations.runs import compose_runs, lay_down, short_runs
+from scripts.ablations.training import Trainings, agree_on_cpus, read_num_cpus
 from scripts.main import main
 from selfplay.cpus import usable_cpus
 from tests.scripts.tiny_run import TINY, tiny_config
@@ -269,9 +269,9 @@ class Programs:
         self.started: list[str] = []
         self.used: dict[str, float] = {}  # share of its budget
         self._codes = codes
-        monkeypatch.setattr("scripts.ablation_training.subprocess.Popen", self._start)
+        monkeypatch.setattr("scripts.ablations.training.subprocess.Popen", self._start)
         monkeypatch.setattr(
-            "scripts.ablation_training.budget_used", lambda run, config: self.used.get(run.name, 0)
+            "scripts.ablations.training.budget_used", lambda run, config: self.used.get(run.name, 0)
         )
 
     def _start(self, words: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":

@@ -7,11 +7,11 @@ import pytest
 
 from alphago.games import make_game
 from alphago.network.hardware import computes_int8
-from scripts import openspiel, self_play_speed
 from scripts.bench import describe
 from scripts.main import main
-from scripts.network_speed import make_sample
-from scripts.rules_speed import FreeEvaluator
+from scripts.speed import openspiel, self_play
+from scripts.speed.network import make_sample
+from scripts.speed.rules import FreeEvaluator
 from selfplay.play import ActorMemory, PlayReport, PlayStats
 from tests.scripts.tiny_run import TINY, tiny_config
 
@@ -78,8 +78,8 @@ def test_bench_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_did_not_happen_in_the_measurement_is_no_rate(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(self_play_speed, "TURN_S", 0.01)
-    monkeypatch.setattr(self_play_speed, "_spread_games", lambda setup: setup)
+    monkeypatch.setattr(self_play, "TURN_S", 0.01)
+    monkeypatch.setattr(self_play, "_spread_games", lambda setup: setup)
     # No search from the first position ends in so short a time; one near a win asks no network.
     words = [*QUICK[1:], "game=connect_four", "selfplay.num_simulations=16000"]
     words.append("selfplay.random_opening_probability=0.0")
@@ -107,12 +107,12 @@ def test_self_play_is_measured_longer_until_the_first_moves(
         stats = PlayStats(1.0, 0.5, num_positions, num_positions, 8, 0, 8)
         return PlayReport([], stats, ActorMemory(0, 0, 0))
 
-    monkeypatch.setattr(self_play_speed, "TURN_S", 0.02)
-    monkeypatch.setattr(self_play_speed, "PATIENCE", 1e9)  # a busy machine takes long for a turn
-    monkeypatch.setattr(self_play_speed, "_play_for", play_for)
-    monkeypatch.setattr(self_play_speed, "_measure_cached", lambda sample, **how: {})
+    monkeypatch.setattr(self_play, "TURN_S", 0.02)
+    monkeypatch.setattr(self_play, "PATIENCE", 1e9)  # a busy machine takes long for a turn
+    monkeypatch.setattr(self_play, "_play_for", play_for)
+    monkeypatch.setattr(self_play, "_measure_cached", lambda sample, **how: {})
     sample = make_sample(tiny_config())
-    found = self_play_speed.measure_self_play(sample, seconds=0.03)
+    found = self_play.measure_self_play(sample, seconds=0.03)
     # One turn to warm up, two that were asked for, and one more in which the moves are made.
     assert len(calls) == 4
     assert found["positions_per_s"] == pytest.approx(4 / 3)

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import scripts.check_checkpoints as check_checkpoints_module
+import scripts.checks.checkpoints as check_checkpoints_module
 from alphago.errors import CheckpointError
 from alphago.games import make_game
-from scripts.check_findings import CheckResult, describe
-from scripts.check_run import check_run, repair_run
+from scripts.checks.findings import CheckResult, describe
+from scripts.checks.run import check_run, repair_run
 from scripts.main import main
 from selfplay.records import read_records, write_records
 from tests.reference.game_records import make_record

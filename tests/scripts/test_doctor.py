@@ -12,12 +12,12 @@ import torch
 from packaging.requirements import Requirement
 
 from alphago.network.hardware import instruction_sets
-from scripts import doctor_machine, doctor_packages
 from scripts.arguments import CommandLineError
+from scripts.diagnosis import machine, packages
+from scripts.diagnosis.faults import FAULT, judge_machine, judge_packages
+from scripts.diagnosis.machine import DefaultRun, Gpus, Machine, Memory, Place, look_at
+from scripts.diagnosis.packages import Package, check_package
 from scripts.doctor import describe, to_json
-from scripts.doctor_faults import FAULT, judge_machine, judge_packages
-from scripts.doctor_machine import DefaultRun, Gpus, Machine, Memory, Place, look_at
-from scripts.doctor_packages import Package, check_package
 from scripts.main import main
 from selfplay.cpus import CpuLimits
 
@@ -167,9 +167,9 @@ def test_no_folder_for_sockets_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_long() -> Path:
         raise CommandLineError("no folder for Ray's sockets: /tmp: longer")
 
-    monkeypatch.setattr(doctor_machine, "short_folder", too_long)
+    monkeypatch.setattr(machine, "short_folder", too_long)
     said = "no folder for Ray's sockets: /tmp: longer"
-    assert doctor_machine._temporary_place() == (None, said, 0)
+    assert machine._temporary_place() == (None, said, 0)
 
 
 def test_packages_that_do_not_fit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +195,7 @@ def test_with_a_package_that_does_not_fit_the_machine_is_not_looked_at(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = Package("torch", "<2.14", None, "is not installed")
-    monkeypatch.setattr(doctor_packages, "check_packages", lambda: [bad])
+    monkeypatch.setattr(packages, "check_packages", lambda: [bad])
     assert main(["doctor"]) == 1
     out, err = capsys.readouterr()
     assert "fault: torch is not installed" in out

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.gpu_watch import GpuWatch
+from scripts.speed.gpu_watch import GpuWatch
 
 WAIT_S = 30.0
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scripts.main import main
-from scripts.match_play import match_header
+from scripts.matches.play import match_header
 from tests.scripts.tiny_run import TINY
 
 
@@ -35,7 +35,7 @@ def test_a_match_is_played_by_the_networks_that_its_file_names(
         return header
 
     with monkeypatch.context() as patch:
-        patch.setattr("scripts.match_play.match_header", make_header_and_train_on)
+        patch.setattr("scripts.matches.play.match_header", make_header_and_train_on)
         assert played(capsys, *words, f"results={files[1]}") == expected
     headers, games = [], []
     for file in files:

@@ -8,7 +8,7 @@ from alphago.players import make_player
 from eval.match_plan import pair_counts, plan_match, play_part
 from eval.matches import merge_matches
 from eval.sprt import SprtConfig, sprt
-from scripts.match_so_far import MatchSoFar
+from scripts.matches.so_far import MatchSoFar
 
 GAME = make_game("tic_tac_toe")
 PLAYERS = make_player("minimax", game=GAME), make_player("random", game=GAME)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from alphago.errors import AlphagoError
-from scripts.check_run import check_run
+from scripts.checks.run import check_run
 from scripts.main import main
 from tests.scripts.tiny_run import TINY
 from tests.train.tiny import stored_records, streams, tiny_config, train

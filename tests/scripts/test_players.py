@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts.main import main
-from scripts.match_players import MatchPlayer
+from scripts.matches.players import MatchPlayer
 
 SMALL_SUITE = str(Path(__file__).parents[1] / "data" / "connect_four_small.json")  # of no game
 
@@ -184,7 +184,7 @@ def test_runs_of_different_games_are_asked_which_one_to_play(
     games = {"first": "go_5x5", "second": "go_9x9", "third": "go_9x9"}
     monkeypatch.setattr("alphago.players.game_of_player", games.__getitem__)
     monkeypatch.setattr(
-        "scripts.match_players.find_player", lambda text: MatchPlayer(text, text, None)
+        "scripts.matches.players.find_player", lambda text: MatchPlayer(text, text, None)
     )
     assert main(["match", "first", "second", "games=2"]) == 2
     error = capsys.readouterr().err

@@ -18,8 +18,8 @@ from eval.match_plan import PAIRS_PER_PART
 from eval.rating_store import PartResult, RatingStore
 from scripts.main import main
 from scripts.rate import Choice, chosen_steps
-from scripts.rating_rounds import check_forfeits
-from scripts.rating_setup import choose_settings
+from scripts.ratings.rounds import check_forfeits
+from scripts.ratings.setup import choose_settings
 from scripts.workers import MatchTask
 from tests.scripts.tiny_run import TINY
 from train.run_folder import locked

@@ -7,7 +7,7 @@ from alphago.players.game_follower import ForfeitKind
 from eval.ladder_files import load_ladder
 from eval.rating_store import CheckpointFacts, PartResult, RatingSettings
 from eval.rating_summary import LadderSummary, summarize
-from scripts.rating_report import describe_anchors, describe_ladder, describe_newest
+from scripts.ratings.report import describe_anchors, describe_ladder, describe_newest
 
 FACTS = {
     0: CheckpointFacts(0, 0, 0.1),

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from alphago.games import make_game
-from scripts import scale, take_in_speed
+from scripts import scale
 from scripts.composition import compose_config, to_run_config
-from scripts.sleeping_actor import SleepingActor
-from scripts.take_in_speed import SleepingSetup
+from scripts.speed import take_in
+from scripts.speed.sleeping_actor import SleepingActor
+from scripts.speed.take_in import SleepingSetup
 from tests.train.tiny import actor_setup, streams, tiny_config
 from train.targets import rows_from_records
 
@@ -20,7 +21,7 @@ TTT = make_game("tic_tac_toe")
 @pytest.mark.parametrize("game", ["tic_tac_toe", "go_5x5"])
 def test_ready_made_games_are_sound_and_have_the_targets_of_a_run(game: str) -> None:
     config = to_run_config(compose_config([f"game={game}"]))
-    records = take_in_speed.sample_records(make_game(config.game.text), config)
+    records = take_in.sample_records(make_game(config.game.text), config)
     rows = rows_from_records(make_game(config.game.text), records)
     share = len(rows.value_targets) / sum(len(record.actions) for record in records)
     assert share == pytest.approx(config.selfplay.full_search_probability, abs=0.1)
@@ -33,13 +34,13 @@ def test_simulations_of_a_move_by_hand() -> None:
         "selfplay.fast_num_simulations": 20,
         "selfplay.full_search_probability": 0.25,
     }
-    assert take_in_speed.simulations_per_move(tiny_config(changes)) == 40.0
+    assert take_in.simulations_per_move(tiny_config(changes)) == 40.0
 
 
 def test_what_is_taken_in_is_on_the_disk_and_in_the_window() -> None:
-    with take_in_speed.run_at_rest(tiny_config()) as run:
-        records = take_in_speed.sample_records(TTT, run.session.config)
-        found = take_in_speed.measure_take_in(run, records, num_reports=3, seconds=0.05)
+    with take_in.run_at_rest(tiny_config()) as run:
+        records = take_in.sample_records(TTT, run.session.config)
+        found = take_in.measure_take_in(run, records, num_reports=3, seconds=0.05)
         stored = list(run.session.store.since(0))
         assert len(stored) == run.session.store.num_games >= 6
         assert len(set(streams(stored))) == len(stored)
@@ -52,8 +53,8 @@ def test_what_is_taken_in_is_on_the_disk_and_in_the_window() -> None:
 
 
 def test_a_sleeping_actor_hands_over_ever_new_games_at_its_pace() -> None:
-    records = take_in_speed.sample_records(TTT, tiny_config())
-    setup = take_in_speed.sleeping_setup(actor_setup(), records, games_per_s=1000.0)
+    records = take_in.sample_records(TTT, tiny_config())
+    setup = take_in.sleeping_setup(actor_setup(), records, games_per_s=1000.0)
     assert isinstance(setup, SleepingSetup)
     actor = SleepingActor(setup, 7)
     reports = [actor.play(40) for _ in range(2)]

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from alphago.games import make_game
-from scripts.trainer_speed import make_bare_step, measure_trainer, random_rows
+from scripts.speed.trainer import make_bare_step, measure_trainer, random_rows
 from tests.scripts.tiny_run import tiny_config
 from train.trainer import Trainer
 

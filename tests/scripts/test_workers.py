@@ -20,7 +20,7 @@ from alphago.players.engine import EnginePlayer
 from eval.match_plan import PAIRS_PER_PART, MatchPart, plan_match
 from eval.matches import MatchResult
 from scripts.main import main
-from scripts.match_players import find_player
+from scripts.matches.players import find_player
 from scripts.workers import MatchTask, MatchWorker, RayWorkers, WorkerError, Workers, workers
 from tests.scripts.tiny_run import TINY
 

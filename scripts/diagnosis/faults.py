@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scripts.doctor_machine import Machine, Place
-from scripts.doctor_packages import Package
+from scripts.diagnosis.machine import Machine, Place
+from scripts.diagnosis.packages import Package
 from scripts.ray_session import OBJECT_STORE_BYTES
 from scripts.tables import gigabytes
 

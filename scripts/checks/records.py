@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from alphago.errors import RecordError
 from alphago.games.game import Game
-from scripts.check_findings import FAULT, Finding, Repair
+from scripts.checks.findings import FAULT, Finding, Repair
 from selfplay.record_store import RecordFile, keep_only, numbers_given
 from selfplay.records import BrokenRecordFileError, GameRecord, read_sound_records
 from train.run_folder import ACTORS_PER_SITTING, RECORDS_FOLDER

@@ -18,8 +18,8 @@ from alphago.players.text import DEFAULT_EXPLORATION
 from alphago.search import BatchSearch, SearchConfig
 from alphago.search.uct import run_uct
 from alphago.types import Evaluation, States
-from scripts import openspiel
-from scripts.timing import calls_per_second
+from scripts.speed import openspiel
+from scripts.speed.timing import calls_per_second
 
 NUM_ROWS = 64  # games at once
 UCT_PLAYOUTS = 1000  # of one search without a network

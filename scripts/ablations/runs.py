@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 from alphago.errors import AlphagoError
 from alphago.files import CHECKPOINTS_FOLDER, CONFIG_FILE
-from scripts.ablation_file import BASE, Ablation, AblationError
+from scripts.ablations.file import BASE, Ablation, AblationError
 from scripts.arguments import one_line
 from scripts.composition import compose_config, flatten, read_saved, to_run_config
 from scripts.overrides import expand

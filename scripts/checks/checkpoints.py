@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from alphago.errors import AlphagoError, CheckpointError
 from alphago.files import BEST_FILE, CHECKPOINTS_FOLDER, reason, set_aside
-from scripts.check_findings import FAULT, NOTE, Finding, Repair
+from scripts.checks.findings import FAULT, NOTE, Finding, Repair
 from train.checkpoint import (
     Checkpoint,
     load_checkpoint,

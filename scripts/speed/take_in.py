@@ -14,7 +14,7 @@ import psutil
 
 from alphago.games import Game
 from alphago.games.random_play import random_game
-from scripts.sleeping_actor import SleepingActor, SleepingSetup
+from scripts.speed.sleeping_actor import SleepingActor, SleepingSetup
 from selfplay.actors import ActorSetup
 from selfplay.places import OneMachine
 from selfplay.play import ActorMemory, PlayReport, PlayStats

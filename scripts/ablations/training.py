@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import configs
 from alphago.files import reason
-from scripts.ablation_file import AblationError
-from scripts.ablation_runs import budget_used, lay_down, short_runs
+from scripts.ablations.file import AblationError
+from scripts.ablations.runs import budget_used, lay_down, short_runs
 from selfplay.cpus import keep_process_on
 from train.run_folder import write_errors, write_text
 

@@ -10,7 +10,7 @@ from scripts.arguments import read_number, seed_from
 if TYPE_CHECKING:
     from eval.ladder_files import Ladder
     from eval.rating_store import RatingSettings, RatingStore
-    from scripts.rating_rounds import LadderRounds
+    from scripts.ratings.rounds import LadderRounds
 
 NUM_GAMES = 20  # of a match; a checkpoint asks for about five
 
@@ -179,7 +179,7 @@ def ladder_rounds(
         TrainingError: if Ray does not start.
     """
     from scripts.progress_bar import progress_bar
-    from scripts.rating_rounds import LadderRounds
+    from scripts.ratings.rounds import LadderRounds
     from scripts.workers import workers
 
     with workers(num_workers) as pool, progress_bar("games") as show:

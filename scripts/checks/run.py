@@ -7,17 +7,17 @@ from alphago.files import BROKEN_FOLDER, CHECKPOINTS_FOLDER
 from alphago.games import make_game
 from alphago.games.game import Game
 from alphago.network.weights import read_info
-from scripts.check_checkpoints import (
+from scripts.checks.checkpoints import (
     CheckedCheckpoint,
     check_best,
     check_checkpoints,
     find_faults,
     sound_ones,
 )
-from scripts.check_config import check_config
-from scripts.check_counters import check_log, check_sittings, check_summary, read_summary
-from scripts.check_findings import NOTE, CheckResult, Finding, repair_all
-from scripts.check_records import check_records, find_lost_games
+from scripts.checks.config import check_config
+from scripts.checks.counters import check_log, check_sittings, check_summary, read_summary
+from scripts.checks.findings import NOTE, CheckResult, Finding, repair_all
+from scripts.checks.records import check_records, find_lost_games
 from scripts.progress_bar import Show
 from selfplay.record_store import record_files
 from train.checkpoint import find_checkpoints

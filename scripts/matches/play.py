@@ -14,9 +14,9 @@ from eval.match_plan import MatchPart
 from eval.matches import MatchResult
 from eval.openings import paired_openings, read_openings
 from scripts.arguments import CommandLineError
-from scripts.match_players import MatchPlayer
-from scripts.match_settings import POLICY, RANDOM, MatchSettings
-from scripts.match_so_far import MatchSoFar
+from scripts.matches.players import MatchPlayer
+from scripts.matches.settings import POLICY, RANDOM, MatchSettings
+from scripts.matches.so_far import MatchSoFar
 from scripts.progress_bar import Show
 from scripts.workers import MatchTask, MatchWorker, workers
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from alphago.errors import AlphagoError, CheckpointError
 from alphago.files import CONFIG_FILE, read_text_file, reason, set_aside
 from alphago.yaml_files import MOST_BYTES
-from scripts.check_findings import FAULT, NOTE, Finding, Repair
+from scripts.checks.findings import FAULT, NOTE, Finding, Repair
 
 if TYPE_CHECKING:
     from train.config import RunConfig

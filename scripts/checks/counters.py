@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from alphago.errors import AlphagoError, CheckpointError
 from alphago.files import BROKEN_FOLDER, CHECKPOINTS_FOLDER, reason, set_aside
-from scripts.check_checkpoints import CheckedCheckpoint, SoundCheckpoint, sound_ones
-from scripts.check_findings import FAULT, NOTE, Finding, Repair
+from scripts.checks.checkpoints import CheckedCheckpoint, SoundCheckpoint, sound_ones
+from scripts.checks.findings import FAULT, NOTE, Finding, Repair
 from scripts.report_page.json_files import Json, read_json
 from scripts.report_page.run_log import LOG_FILE, RunLog, read_log
 from train.run_folder import SITTINGS_FILE, STATE_FILE, read_sittings, write_text

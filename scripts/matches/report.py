@@ -5,12 +5,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scripts.arguments import one_line
-from scripts.match_settings import POLICY, RANDOM, MatchSettings
+from scripts.matches.settings import POLICY, RANDOM, MatchSettings
 
 if TYPE_CHECKING:
     from alphago.games import Game
     from eval.matches import MatchResult, Tally
-    from scripts.match_so_far import Verdict
+    from scripts.matches.so_far import Verdict
 
 GO_FAMILY = "go"
 _MAX_LISTED = 10  # games of one kind of event; --json tells them all

@@ -8,8 +8,8 @@ from typing import TypeAlias
 from alphago.games import make_game
 from alphago.network.evaluator import NetworkEvaluator
 from alphago.types import UInt8Array, Weights
-from scripts.gpu_watch import GpuWatch
-from scripts.network_speed import SampleNetwork, first_rows
+from scripts.speed.gpu_watch import GpuWatch
+from scripts.speed.network import SampleNetwork, first_rows
 from selfplay.actors import ActorSetup, SelfPlayActor, with_groups
 from selfplay.places import OneMachine
 from selfplay.play import PlayReport

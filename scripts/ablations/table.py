@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from eval.intervals import Z_95
 from eval.rating_summary import summary_json
-from scripts.ablation_file import BASE, Ablation
-from scripts.rating_report import describe_forfeits
+from scripts.ablations.file import BASE, Ablation
+from scripts.ratings.report import describe_forfeits
 
 if TYPE_CHECKING:
-    from scripts.ablation_rating import RatedAblation, RatedRun
+    from scripts.ablations.rating import RatedAblation, RatedRun
 
 _HEADING = (
     "variant",

@@ -9,9 +9,9 @@ from alphago.players.text import pin_network
 from eval.elo import EloDifference, Rating
 from eval.ladder_files import Ladder, find_ladder
 from eval.rating_summary import LadderSummary
-from scripts.ablation_file import BASE, Ablation, AblationError
-from scripts.ablation_runs import RunFacts, read_facts
-from scripts.rating_setup import begin, choose_settings, ladder_rounds, open_store
+from scripts.ablations.file import BASE, Ablation, AblationError
+from scripts.ablations.runs import RunFacts, read_facts
+from scripts.ratings.setup import begin, choose_settings, ladder_rounds, open_store
 
 _RATINGS_FOLDER = "ratings"  # in the folder of an ablation
 

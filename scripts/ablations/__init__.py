@@ -1,0 +1,1 @@
+"""What `alphago ablate` trains, rates and tells."""

@@ -1,0 +1,1 @@
+"""What `alphago check` looks at, file by file."""

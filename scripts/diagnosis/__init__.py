@@ -1,0 +1,1 @@
+"""What `alphago doctor` finds out about a machine."""

@@ -1,0 +1,1 @@
+"""What `alphago match` plays and tells, also in several processes."""

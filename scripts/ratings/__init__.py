@@ -1,0 +1,1 @@
+"""What `alphago rate` plays, keeps and tells."""

@@ -1,0 +1,1 @@
+"""What `alphago bench` and `python -m scripts.scale` measure."""
