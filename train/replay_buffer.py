@@ -5,17 +5,16 @@ rebuilt from the record store goes on exactly like one that was never stopped.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from alphago.errors import check_config, check_count, memory_for
 from alphago.games.game import GameSpec
 from alphago.types import UInt8Array
-from train.auxiliary_targets import AUXILIARY_TARGETS, empty_auxiliary
+from train.auxiliary_targets import AUXILIARY_TARGETS
+from train.row_ring import RowRing
 from train.targets import TrainingRows
 
 WINDOW_GROWTHS = ("fixed", "katago")
@@ -86,102 +85,10 @@ def window_size(config: ReplayConfig, positions_seen: int) -> int:
     return min(size, positions_seen)
 
 
-class _Ring:
-    """The newest rows up to a capacity, in little memory that is all taken at the start.
-
-    Observations are kept as bits, policies as float16: 1/800 keeps three digits. Of the targets of
-    auxiliary heads those per cell, which are -1, 0 or 1, take two bits a cell.
-    """
-
-    def __init__(self, spec: GameSpec, capacity: int, auxiliary: Sequence[str]) -> None:
-        self.capacity = capacity
-        self.num_rows = 0  # rows held
-        self._end = 0  # where the next row goes
-        self._shape = spec.observation_shape
-        num_bytes = -(-math.prod(spec.observation_shape) // 8)
-        # `full` writes every page, where `zeros` would take the memory bit by bit during the run.
-        self._bits = np.full((capacity, num_bytes), 0, dtype=np.uint8)
-        self._policies = np.full((capacity, spec.num_actions), 0, dtype=np.float16)
-        self._values = np.full(capacity, 0, dtype=np.float32)
-        self._weights = np.full(capacity, 0, dtype=np.float32)
-        self._auxiliary = {
-            name: np.full((capacity, *row.shape[1:]), 0, dtype=row.dtype)
-            for name, row in _pack(empty_auxiliary(spec, auxiliary, num_rows=1)).items()
-        }
-
-    @property
-    def num_bytes(self) -> int:
-        """Memory that it takes, in bytes."""
-        arrays: list[npt.NDArray[Any]] = [self._bits, self._policies, self._values, self._weights]
-        return sum(array.nbytes for array in [*arrays, *self._auxiliary.values()])
-
-    def append(self, rows: TrainingRows) -> None:
-        """Adds rows, forgetting the oldest where there is no room."""
-        num_rows = min(len(rows.value_targets), self.capacity)
-        if num_rows == 0:
-            return
-        newest = slice(len(rows.value_targets) - num_rows, None)
-        places = (self._end + np.arange(num_rows)) % self.capacity
-        observations = rows.observations[newest].reshape(num_rows, -1)
-        self._bits[places] = np.packbits(observations, axis=1)
-        self._policies[places] = rows.policy_targets[newest]
-        self._values[places] = rows.value_targets[newest]
-        self._weights[places] = rows.weights[newest]
-        kept = {name: rows.auxiliary[name][newest] for name in self._auxiliary}
-        for name, array in _pack(kept).items():
-            self._auxiliary[name][places] = array
-        self._end = (self._end + num_rows) % self.capacity
-        self.num_rows = min(self.num_rows + num_rows, self.capacity)
-
-    def take(self, ages: npt.NDArray[np.int64]) -> TrainingRows:
-        """Returns rows [M] by age: 0 is the newest."""
-        places = (self._end - 1 - ages) % self.capacity
-        policies = self._policies[places].astype(np.float32)
-        policies /= policies.sum(axis=1, keepdims=True)  # float16 loses up to 1/2000 of the sum
-        return TrainingRows(
-            observations=self.take_observations(ages),
-            policy_targets=policies,
-            value_targets=self._values[places],
-            weights=self._weights[places],
-            auxiliary=_unpack(
-                {name: array[places] for name, array in self._auxiliary.items()},
-                num_cells=math.prod(self._shape[1:]),
-            ),
-        )
-
-    def take_observations(self, ages: npt.NDArray[np.int64]) -> UInt8Array:
-        """Returns the observations [M, C, H, W] of rows by age."""
-        bits = self._bits[(self._end - 1 - ages) % self.capacity]
-        observations = np.unpackbits(bits, axis=1, count=math.prod(self._shape))
-        return observations.reshape(len(ages), *self._shape)
-
-
-def _pack(targets: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """Packs signs [R, H * W] as bits uint8 [R, bytes]: where they are above, then where below 0."""
-    return {
-        name: np.packbits(np.concatenate([array > 0, array < 0], axis=1), axis=1)
-        if AUXILIARY_TARGETS[name].is_per_cell
-        else array
-        for name, array in targets.items()
-    }
-
-
-def _unpack(
-    packed: Mapping[str, npt.NDArray[Any]], *, num_cells: int
-) -> dict[str, npt.NDArray[Any]]:
-    """Returns what `_pack` was given."""
-    targets = dict(packed)
-    for name, array in packed.items():
-        if AUXILIARY_TARGETS[name].is_per_cell:
-            bits = np.unpackbits(array, axis=1, count=2 * num_cells).view(np.int8)
-            targets[name] = bits[:, :num_cells] - bits[:, num_cells:]
-    return targets
-
-
 def bytes_of_window(spec: GameSpec, config: ReplayConfig, *, auxiliary: Sequence[str]) -> int:
     """Returns how many bytes of memory a buffer takes, held-out positions included."""
     num_rows = config.window_size + math.ceil(config.window_size * config.holdout_fraction)
-    return num_rows * _Ring(spec, 1, auxiliary).num_bytes
+    return num_rows * RowRing(spec, 1, auxiliary).num_bytes
 
 
 class ReplayBuffer:
@@ -212,9 +119,9 @@ class ReplayBuffer:
         self.samples_drawn = 0
         size = config.window_size
         with memory_for("replay.window_size", size):
-            self._learnt = _Ring(spec, size, auxiliary)
+            self._learnt = RowRing(spec, size, auxiliary)
             num_held_out = math.ceil(size * config.holdout_fraction)
-            self._held_out = _Ring(spec, num_held_out, auxiliary)
+            self._held_out = RowRing(spec, num_held_out, auxiliary)
         # [S, H * W] and [S, A]: one row of gathers per symmetry.
         self._cells = np.stack([symmetry.cells for symmetry in spec.symmetries])
         self._actions = np.stack([symmetry.actions for symmetry in spec.symmetries])
