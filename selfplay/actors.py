@@ -9,11 +9,10 @@ from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
 from alphago.network.network import NetworkConfig
 from alphago.network.precision import Inference
 from alphago.search import GumbelConfig, SearchConfig
-from alphago.types import UInt8Array, Weights
 from selfplay.config import SelfPlayConfig
 from selfplay.cpus import numbered_cpu
 from selfplay.groups import play_groups, restore_groups, snapshot_groups
-from selfplay.play import PlayReport, SelfPlay
+from selfplay.play import NewNetwork, PlayReport, SelfPlay
 from selfplay.resources import groups_per_actor, uses_gpu
 
 Result = TypeVar("Result")
@@ -87,26 +86,10 @@ class SelfPlayActor:
         """The memory of the search of one game, equal in all groups."""
         return self._groups[0].bytes_per_game
 
-    def set_weights(
-        self,
-        version: int,
-        weights: Weights,
-        positions: UInt8Array | None = None,
-        full_budget: int | None = None,
-    ) -> Inference:
-        """Plays on with another network.
-
-        Args:
-            version: its number.
-            weights: the network.
-            positions: observations of recent games uint8 [M, C, H, W], to check precision on.
-            full_budget: simulations of full searches from now on; None for `num_simulations`.
-
-        Returns:
-            How it is evaluated.
-        """
+    def set_network(self, network: NewNetwork) -> Inference:
+        """Plays on with another network, and returns how it is evaluated."""
         for group in self._groups:
-            group.set_weights(version, weights, positions, full_budget)
+            group.set_network(network)
         return self._evaluators[0].inference
 
     def play(self, num_games: int) -> PlayReport:

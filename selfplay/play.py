@@ -35,6 +35,22 @@ from selfplay.prior_guard import PriorGuard
 from selfplay.records import GameRecord
 
 
+class NewNetwork(NamedTuple):
+    """What actors play with from now on.
+
+    Attributes:
+        version: number of the network.
+        weights: of it.
+        positions: observations of recent games uint8 [M, C, H, W], to check precision on.
+        full_budget: simulations of full searches from now on; None for `num_simulations`.
+    """
+
+    version: int
+    weights: Weights
+    positions: UInt8Array | None = None
+    full_budget: int | None = None
+
+
 class PlayStats(NamedTuple):
     """What an actor did during one call of `play`."""
 
@@ -101,7 +117,7 @@ class SelfPlay:
         seed: int,
         actor: int,
     ) -> None:
-        """Sets up empty games; `set_weights` must be called before `play`.
+        """Sets up empty games; `set_network` must be called before `play`.
 
         Args:
             game: the rules.
@@ -162,24 +178,11 @@ class SelfPlay:
             guards_eyes=config.eye_guard,
         )
 
-    def set_weights(
-        self,
-        version: int,
-        weights: Weights,
-        positions: UInt8Array | None = None,
-        full_budget: int | None = None,
-    ) -> None:
-        """Plays on with another network; searches that it did not begin start afresh.
-
-        Args:
-            version: its number.
-            weights: the network.
-            positions: observations of recent games, see `NetworkEvaluator.load_weights`.
-            full_budget: simulations of full searches from now on; None for `num_simulations`.
-        """
-        self._network.load_weights(weights, positions)
-        self._version = version
-        self._full_budget = full_budget or self._config.num_simulations
+    def set_network(self, network: NewNetwork) -> None:
+        """Plays on with another network; searches that it did not begin start afresh."""
+        self._network.load_weights(network.weights, network.positions)
+        self._version = network.version
+        self._full_budget = network.full_budget or self._config.num_simulations
         self._searches_are_stale = True
 
     def play(self, num_games: int) -> PlayReport:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from alphago.network.precision import Inference
-from alphago.types import UInt8Array, Weights
 from selfplay.actors import ActorSetup, SelfPlayActor
-from selfplay.play import PlayReport
+from selfplay.play import NewNetwork, PlayReport
 
 Result = TypeVar("Result")
 
@@ -52,21 +51,8 @@ class SelfPlayPool(Protocol):
         """Returns which share of its object stores Ray uses, on all machines; 0 without Ray."""
         ...
 
-    def publish(
-        self,
-        version: int,
-        weights: Weights,
-        positions: UInt8Array | None = None,
-        full_budget: int | None = None,
-    ) -> None:
-        """Gives every actor the weights to play with from now on.
-
-        Args:
-            version: their number.
-            weights: the network.
-            positions: observations of recent games uint8 [M, C, H, W], to check precision on.
-            full_budget: simulations of full searches from now on; None for `num_simulations`.
-        """
+    def publish(self, network: NewNetwork) -> None:
+        """Gives every actor the network to play with from now on."""
         ...
 
     def collect(self, timeout_s: float) -> list[PlayReport]:
@@ -126,15 +112,9 @@ class InlinePool:
         self._games_per_call = setup.selfplay.games_per_call
         self._actor = SelfPlayActor(setup, actor=actor)
 
-    def publish(
-        self,
-        version: int,
-        weights: Weights,
-        positions: UInt8Array | None = None,
-        full_budget: int | None = None,
-    ) -> None:
-        """Gives the actor the weights to play with from now on."""
-        self.inference = self._actor.set_weights(version, weights, positions, full_budget)
+    def publish(self, network: NewNetwork) -> None:
+        """Gives the actor the network to play with from now on."""
+        self.inference = self._actor.set_network(network)
 
     def collect(self, timeout_s: float) -> list[PlayReport]:
         """Plays until some games have finished, however long that takes; not at all in no time.

@@ -10,13 +10,12 @@ import itertools
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import ray
 
 from alphago.errors import TrainingError
 from alphago.network.precision import Inference
-from alphago.types import UInt8Array, Weights
 from selfplay.actor_slots import (
     DEAD,
     ActorSlot,
@@ -29,7 +28,7 @@ from selfplay.actor_slots import (
 )
 from selfplay.actors import ActorSetup, SelfPlayActor
 from selfplay.places import Place, Places
-from selfplay.play import PlayReport
+from selfplay.play import NewNetwork, PlayReport
 from selfplay.pool import PoolState, Result
 from selfplay.ray_processes import RayLostError, RayProcesses
 from selfplay.silence import SilenceWatch
@@ -38,6 +37,13 @@ logger = logging.getLogger(__name__)
 
 POLL_S = 1.0  # longest time until `map` asks again whether to give up
 _STORE = "object_store_memory"  # name of this resource in Ray
+
+
+class _Published(NamedTuple):
+    """A network in the object store."""
+
+    version: int
+    network: Any  # Ray's reference of the `NewNetwork`
 
 
 class RayPool:
@@ -81,8 +87,7 @@ class RayPool:
         self._deaths: Counter[str] = Counter()  # actors replaced, by node
         self._given_up: set[str] = set()  # nodes
         self._silence = SilenceWatch(limit_minutes=setup.selfplay.silence_limit_minutes)
-        # What `set_weights` is told, the weights as references; kept for actors that start later.
-        self._weights: tuple[int, Any, Any, int | None] | None = None
+        self._newest: _Published | None = None  # kept for actors that start later
         self._fill(places.look())
 
     @property
@@ -108,16 +113,10 @@ class RayPool:
         most, free = ray.cluster_resources(), ray.available_resources()  # type: ignore[no-untyped-call]
         return max(0.0, 1.0 - free.get(_STORE, 0.0) / most[_STORE]) if most.get(_STORE) else 0.0
 
-    def publish(
-        self,
-        version: int,
-        weights: Weights,
-        positions: UInt8Array | None = None,
-        full_budget: int | None = None,
-    ) -> None:
-        """Puts the weights into the object store once; every machine fetches them once."""
+    def publish(self, network: NewNetwork) -> None:
+        """Puts the network into the object store once; every machine fetches it once."""
         self._processes.look_now()
-        self._weights = (version, ray.put(weights), ray.put(positions), full_budget)
+        self._newest = _Published(network.version, ray.put(network))
         for slot in self._slots:
             self._update(slot)
 
@@ -203,10 +202,10 @@ class RayPool:
 
     def _update(self, slot: ActorSlot) -> None:
         """Sends the newest weights to an actor that has not got them, unless it takes some now."""
-        if self._weights is None or slot.is_updating or slot.sent_version == self._weights[0]:
+        if self._newest is None or slot.is_updating or slot.sent_version == self._newest.version:
             return
-        slot.is_updating, slot.sent_version = True, self._weights[0]
-        self._open(slot, slot.actor.set_weights.remote(*self._weights))
+        slot.is_updating, slot.sent_version = True, self._newest.version
+        self._open(slot, slot.actor.set_network.remote(self._newest.network))
 
     def _fetch(self, timeout_s: float) -> list[PlayReport]:
         """Returns the reports of the calls that end within the time; replaces actors found dead.
@@ -244,7 +243,7 @@ class RayPool:
             return None
         if isinstance(answer, Started):
             slot.starting = None
-        if isinstance(answer, Inference):  # of `set_weights`
+        if isinstance(answer, Inference):  # of `set_network`
             self.inference = answer
             slot.is_updating = False
             self._update(slot)

@@ -18,7 +18,7 @@ from alphago.network.evaluator import choose_device
 from alphago.types import UInt8Array, Weights
 from eval.suites import load_suite
 from selfplay.groups import without_finished
-from selfplay.play import PlayReport
+from selfplay.play import NewNetwork, PlayReport
 from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
 from train.checkpoint import (
@@ -243,7 +243,9 @@ class Session:
 
     def publish(self) -> None:
         """Gives the actors the best network to play with, and how deeply to search."""
-        self.pool.publish(self.counters.version, self.best, self.positions, self.full_budget())
+        self.pool.publish(
+            NewNetwork(self.counters.version, self.best, self.positions, self.full_budget())
+        )
 
     def is_measurement_due(self, *, is_last: bool) -> bool:
         """Tells whether strength is to be measured now.

@@ -10,6 +10,7 @@ from scripts.composition import compose_config, to_run_config
 from scripts.overrides import expand
 from scripts.speed.network import make_sample
 from selfplay.actors import SelfPlayActor
+from selfplay.play import NewNetwork
 from train.config import actor_setup
 
 
@@ -24,7 +25,7 @@ def prepare(settings: dict[str, Any]) -> tuple[str, Callable[[], float]]:
     config = to_run_config(compose_config(overrides))
     actor = SelfPlayActor(actor_setup(config), actor=0)
     sample = make_sample(config)
-    inference = actor.set_weights(0, sample.weights, sample.positions)
+    inference = actor.set_network(NewNetwork(0, sample.weights, sample.positions))
 
     def play() -> float:
         stats = actor.play(1).stats

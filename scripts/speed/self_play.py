@@ -12,7 +12,7 @@ from scripts.speed.gpu_watch import GpuWatch
 from scripts.speed.network import SampleNetwork, first_rows
 from selfplay.actors import ActorSetup, SelfPlayActor, with_groups
 from selfplay.places import OneMachine
-from selfplay.play import PlayReport
+from selfplay.play import NewNetwork, PlayReport
 from selfplay.ray_pool import RayPool
 from selfplay.resources import groups_per_actor
 from train.config import actor_setup
@@ -45,7 +45,7 @@ def measure_self_play(sample: SampleNetwork, *, seconds: float) -> dict[str, obj
     """
     setup = _without_cache(_spread_games(actor_setup(sample.config)))
     actor = SelfPlayActor(setup, actor=0)
-    inference = actor.set_weights(0, sample.weights, sample.positions)
+    inference = actor.set_network(NewNetwork(0, sample.weights, sample.positions))
     evaluator = NetworkEvaluator(sample.game, setup.network, setup.evaluator)
     evaluator.load_weights(sample.weights, sample.positions)
     rows = first_rows(sample, setup.selfplay.num_games)
@@ -82,7 +82,7 @@ def _measure_cached(sample: SampleNetwork, *, seconds: float) -> dict[str, float
     """
     setup = _spread_games(actor_setup(sample.config))
     actor = SelfPlayActor(setup, actor=0)
-    actor.set_weights(0, sample.weights, sample.positions)
+    actor.set_network(NewNetwork(0, sample.weights, sample.positions))
     enough, deadline = WARM_MOVES * setup.selfplay.num_games, time.perf_counter() + seconds
     reports: list[PlayReport] = []
     while _num_positions(reports) < enough and time.perf_counter() < deadline:
@@ -160,7 +160,7 @@ def _actor_rate(
     """Returns the evaluations per second of self-play in this process, and its memory in bytes."""
     num_groups = groups_per_actor(setup.selfplay, setup.evaluator)
     actor = SelfPlayActor(setup, actor=number * num_groups, seat=number)
-    actor.set_weights(0, weights, positions)
+    actor.set_network(NewNetwork(0, weights, positions))
     _play_for(actor, seconds=TURN_S)
     report = _play_for(actor, seconds=seconds)
     return _evaluations_per_s([report]), report.memory.resident_bytes

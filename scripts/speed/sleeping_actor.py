@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from alphago.network.precision import Inference
-from alphago.types import UInt8Array, Weights
 from selfplay.actors import ActorSetup, Result
-from selfplay.play import ActorMemory, PlayReport, PlayStats
+from selfplay.play import ActorMemory, NewNetwork, PlayReport, PlayStats
 from selfplay.records import GameRecord
 
 
@@ -42,14 +41,8 @@ class SleepingActor:
         self._actor = actor
         self._num_games = 0
 
-    def set_weights(
-        self,
-        version: int,
-        weights: Weights,
-        positions: UInt8Array | None = None,
-        full_budget: int | None = None,
-    ) -> Inference:
-        """Takes weights and does nothing with them."""
+    def set_network(self, network: NewNetwork) -> Inference:
+        """Takes a network and does nothing with it."""
         return Inference("none", "fp32", None, {})
 
     def play(self, num_games: int) -> PlayReport:

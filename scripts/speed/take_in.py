@@ -17,7 +17,7 @@ from alphago.games.random_play import random_game
 from scripts.speed.sleeping_actor import SleepingActor, SleepingSetup
 from selfplay.actors import ActorSetup
 from selfplay.places import OneMachine
-from selfplay.play import ActorMemory, PlayReport, PlayStats
+from selfplay.play import ActorMemory, NewNetwork, PlayReport, PlayStats
 from selfplay.ray_pool import RayPool
 from selfplay.records import GameRecord
 from train.config import RunConfig
@@ -212,7 +212,7 @@ def measure_offered(
     places = OneMachine(num_actors=num_actors)
     pool = RayPool(setup, places, first_actor=0, actor_class=SleepingActor)
     with closing(pool):
-        pool.publish(0, session.best, session.positions)
+        pool.publish(NewNetwork(0, session.best, session.positions))
         while pool.state().num_starting:
             pool.collect(WAIT_S)
         started, before = time.perf_counter(), session.store.num_games

@@ -6,7 +6,7 @@ import numpy as np
 
 from alphago.games import Game, make_game
 from alphago.types import UInt8Array, Weights
-from selfplay.play import SelfPlay
+from selfplay.play import NewNetwork, SelfPlay
 from selfplay.records import GameRecord
 from tests.search.evaluators import ObservedNetwork
 from tests.train.tiny import GUMBEL, SEARCH, selfplay_config
@@ -34,7 +34,7 @@ def make_selfplay(
         seed=seed,
         actor=actor,
     )
-    selfplay.set_weights(3, weights(spread))
+    selfplay.set_network(NewNetwork(3, weights(spread)))
     return selfplay
 
 

@@ -9,7 +9,7 @@ from alphago.errors import ConfigError
 from alphago.search import BatchSearch
 from selfplay import play as module
 from selfplay.exploration import SMALLEST_SHARE, without_small_shares
-from selfplay.play import SelfPlay
+from selfplay.play import NewNetwork, SelfPlay
 from selfplay.records import check_record
 from tests.reference.game_records import assert_same_record
 from tests.selfplay.fake_network import CONNECT_FOUR, make_selfplay, weights
@@ -111,7 +111,7 @@ def test_equal_seeds_play_equal_games_and_a_stop_changes_none(tree_reuse: bool) 
         stopped.restore(json.loads(text))
         if version is not None:
             for selfplay in (kept, stopped):
-                selfplay.set_weights(version, weights(1.0))
+                selfplay.set_network(NewNetwork(version, weights(1.0)))
 
 
 def test_a_game_does_not_depend_on_the_games_beside_it() -> None:

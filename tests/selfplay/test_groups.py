@@ -16,7 +16,7 @@ from alphago.network.network import make_network, weights_of
 from alphago.types import Evaluation, States, Weights
 from selfplay.actors import SelfPlayActor, with_groups
 from selfplay.groups import play_groups, restore_groups, snapshot_groups, without_finished
-from selfplay.play import PlayReport, SelfPlay
+from selfplay.play import NewNetwork, PlayReport, SelfPlay
 from selfplay.pool import InlinePool
 from selfplay.records import GameRecord
 from tests.reference.game_records import assert_same_record
@@ -108,7 +108,7 @@ def test_groups_work_at_the_same_time() -> None:
 def test_groups_that_wait_for_a_gpu_share_one_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("selfplay.actors.uses_gpu", lambda evaluator: True)
     actor = SelfPlayActor(actor_setup(groups_per_actor=2), actor=6, seat=3)
-    actor.set_weights(0, network_weights())
+    actor.set_network(NewNetwork(0, network_weights()))
     seen = set()
     for group in actor._groups:
         watch(group, lambda: seen.add(frozenset(os.sched_getaffinity(0))))
@@ -120,7 +120,7 @@ def test_groups_that_wait_for_a_gpu_share_one_cpu(monkeypatch: pytest.MonkeyPatc
 
 def test_groups_on_the_cpu_may_use_all_cpus() -> None:
     actor = SelfPlayActor(actor_setup(groups_per_actor=2), actor=6)
-    actor.set_weights(0, network_weights())
+    actor.set_network(NewNetwork(0, network_weights()))
     seen = set()
     for group in actor._groups:
         watch(group, lambda: seen.add(frozenset(os.sched_getaffinity(0))))
@@ -245,8 +245,8 @@ def test_games_that_finished_after_a_snapshot_are_left_out_of_their_group() -> N
 
 def test_all_groups_of_an_actor_play_with_the_new_weights() -> None:
     actor = SelfPlayActor(actor_setup(groups_per_actor=3), actor=5)
-    inference = actor.set_weights(0, network_weights())
-    assert actor.set_weights(7, network_weights()) == inference
+    inference = actor.set_network(NewNetwork(0, network_weights()))
+    assert actor.set_network(NewNetwork(7, network_weights())) == inference
     records = [r for _ in range(4) for r in actor.play(8).records]
     found = {(int(record.seed[1]), record.network_version) for record in records}
     assert found == {(5, 7), (6, 7), (7, 7)}
@@ -268,7 +268,7 @@ def test_the_number_of_groups_is_that_of_the_place() -> None:
 def test_the_inline_pool_keeps_the_unfinished_games_of_all_groups() -> None:
     pool, other = (InlinePool(actor_setup(groups_per_actor=2), actor=n) for n in (4, 30))
     for each in (pool, other):
-        each.publish(0, network_weights())
+        each.publish(NewNetwork(0, network_weights()))
     records = pool.collect(1.0)[0].records
     snapshot = pool.snapshot()
     other.restore(snapshot)

@@ -11,6 +11,7 @@ from alphago.games.notation import replay
 from alphago.search import BatchSearch
 from selfplay import play as module
 from selfplay.game_in_progress import has_sure_winner, read_game
+from selfplay.play import NewNetwork
 from selfplay.records import GameRecord, check_record
 from tests.reference.forced_pass_game import ForcedPassGame
 from tests.reference.game_records import assert_same_record
@@ -264,7 +265,7 @@ def test_numbers_of_a_call_add_up(watched: type[WatchedSearch]) -> None:
 def test_full_searches_are_as_large_as_the_newest_network_is_told() -> None:
     selfplay = make_selfplay(full_search_probability=1.0, simulations_growth=4.0)
     for budget, expected in ((None, 6), (13, 13), (20, 20)):
-        selfplay.set_weights(4, weights(1.0), full_budget=budget)
+        selfplay.set_network(NewNetwork(4, weights(1.0), full_budget=budget))
         stats = selfplay.play(20).stats
         assert stats.num_simulations == expected * stats.num_positions
 
@@ -276,7 +277,7 @@ def test_the_cache_changes_no_game_and_spares_the_network(cache_size: int) -> No
     num_rows = 0
     for spread in (1.0, 0.2):  # another network: what the first has said is forgotten
         for selfplay in (plain, cached):
-            selfplay.set_weights(4, weights(spread))
+            selfplay.set_network(NewNetwork(4, weights(spread)))
         expected, report = plain.play(60), cached.play(60)
         for one, other in zip(report.records, expected.records, strict=True):
             assert_same_record(one, other)

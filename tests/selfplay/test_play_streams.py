@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from selfplay.play import without_finished
+from selfplay.play import NewNetwork, without_finished
 from selfplay.records import check_record
 from tests.reference.game_records import assert_same_record
 from tests.selfplay.fake_network import CONNECT_FOUR, TTT, make_selfplay, moves, weights
@@ -66,7 +66,7 @@ def test_new_weights_play_from_the_next_search_on_and_new_games_carry_their_vers
     selfplay = make_selfplay(num_games=4)
     selfplay.play(4)
     begun = {game["index"] for game in selfplay.snapshot()["games"]}
-    selfplay.set_weights(8, weights(5.0))
+    selfplay.set_network(NewNetwork(8, weights(5.0)))
     records = selfplay.play(12).records
     for record in records:
         assert record.network_version == (3 if record.seed[2] in begun else 8)

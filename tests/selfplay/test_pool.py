@@ -24,7 +24,7 @@ from alphago.types import Weights
 from scripts.ray_session import ray_session
 from selfplay.actors import ActorSetup
 from selfplay.places import OneMachine
-from selfplay.play import PlayReport
+from selfplay.play import NewNetwork, PlayReport
 from selfplay.pool import InlinePool, SelfPlayPool
 from selfplay.ray_pool import RayPool
 from selfplay.records import GameRecord
@@ -64,7 +64,7 @@ def shared(running_ray: None) -> Iterator[RayPool]:
     """A pool of the second sitting of a run, for tests that leave it sound."""
     setup = actor_setup(games_per_call=1, max_in_flight=3, max_restarts=100)
     pool = RayPool(setup, OneMachine(num_actors=NUM_ACTORS), first_actor=FIRST_ACTOR)
-    pool.publish(0, weights())
+    pool.publish(NewNetwork(0, weights()))
     yield pool
     pool.close()
 
@@ -82,7 +82,7 @@ def open_pool(
     """Opens a pool that has weights of version 0."""
     pool = RayPool(setup or actor_setup(), OneMachine(num_actors=num_actors), first_actor=0)
     pools.append(pool)
-    pool.publish(0, weights())
+    pool.publish(NewNetwork(0, weights()))
     return pool
 
 
@@ -163,7 +163,7 @@ def test_a_pool_plays_with_the_published_weights(kind: str, pools: list[RayPool]
     pool: SelfPlayPool
     if kind == "inline":
         pool = InlinePool(actor_setup(), actor=0)
-        pool.publish(0, weights())
+        pool.publish(NewNetwork(0, weights()))
     else:
         pool = open_pool(pools, num_actors=NUM_ACTORS)
     records = play(pool, 8)
@@ -175,7 +175,7 @@ def test_a_pool_plays_with_the_published_weights(kind: str, pools: list[RayPool]
     for record in found:  # a game is the same wherever it is played
         assert_same_record(record, expected[tuple(record.seed.tolist())])
 
-    pool.publish(5, weights(1))
+    pool.publish(NewNetwork(5, weights(1)))
     later = play(pool, 24)
     assert {r.network_version for r in later} == {0, 5}  # games go on with the new weights
     assert later[-1].network_version == 5
@@ -196,18 +196,18 @@ def test_a_pool_plays_with_the_published_weights(kind: str, pools: list[RayPool]
 
 def first_games_of_actor_0(num_games: int) -> list[GameRecord]:
     pool = InlinePool(actor_setup(), actor=0)
-    pool.publish(0, weights())
+    pool.publish(NewNetwork(0, weights()))
     return play(pool, num_games + 10)
 
 
 def test_the_inline_pool_keeps_unfinished_games_and_the_other_does_not(pool: RayPool) -> None:
     inline = InlinePool(actor_setup(), actor=3)
-    inline.publish(0, weights())
+    inline.publish(NewNetwork(0, weights()))
     play(inline, 4)
     snapshot = inline.snapshot()
     assert snapshot is not None
     other = InlinePool(actor_setup(), actor=0)
-    other.publish(0, weights())
+    other.publish(NewNetwork(0, weights()))
     other.restore(snapshot)
     for one, two in zip(play(inline, 8), play(other, 8), strict=True):
         assert_same_record(one, two)
@@ -225,14 +225,14 @@ def test_positions_reach_the_actors_and_their_precision_comes_back(
     if kind == "inline":
         pool = InlinePool(setup, actor=0)
         assert pool.inference is None
-        pool.publish(0, weights())
+        pool.publish(NewNetwork(0, weights()))
     else:
         pool = open_pool(pools, setup)
     play(pool, 1)
     assert pool.inference is not None
     assert (pool.inference.precision == "int8", pool.inference.error) == (False, None)
     states = random_states(TTT, np.random.default_rng(1), num_rows=32)
-    pool.publish(1, weights(1), TTT.observe(states))
+    pool.publish(NewNetwork(1, weights(1), TTT.observe(states)))
     play_until(pool, version=1)
     check_int8(pool.inference)
     if isinstance(pool, RayPool):  # the actor in place of a dead one gets the positions too
@@ -258,10 +258,10 @@ def test_weights_are_put_into_the_store_once_per_version(
     put: list[object] = []
     original = ray.put
     monkeypatch.setattr(ray, "put", lambda value: (put.append(value), original(value))[1])
-    pool.publish(1, weights())
+    pool.publish(NewNetwork(1, weights()))
     play(pool, 8)
     assert len(put) == 2  # the weights, and the positions
-    pool.publish(2, weights(1))
+    pool.publish(NewNetwork(2, weights(1)))
     play(pool, 8)
     assert len(put) == 4
 
@@ -365,7 +365,7 @@ def test_nothing_is_logged_while_all_is_well(
 def test_a_killed_actor_is_replaced_and_gets_the_newest_weights(
     pool: RayPool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pool.publish(4, weights(1))
+    pool.publish(NewNetwork(4, weights(1)))
     play(pool, 30)
     restarts, newest = restarts_of(pool), pool._next_stream
     victim, other = process_ids(pool)
@@ -429,7 +429,7 @@ def test_more_deaths_than_allowed_end_the_run(pools: list[RayPool]) -> None:
 def test_a_network_that_is_not_finite_ends_the_run(pools: list[RayPool]) -> None:
     pool = open_pool(pools)
     broken = {name: np.full_like(array, np.nan) for name, array in weights().items()}
-    pool.publish(1, broken)
+    pool.publish(NewNetwork(1, broken))
     with pytest.raises(EvaluationError, match="nan") as caught:
         play(pool, 1000)
     assert "\n" not in str(caught.value)  # not the traceback of the actor
@@ -440,7 +440,7 @@ def test_weights_of_another_network_end_the_run_with_the_name(pools: list[RayPoo
     pool = open_pool(pools)
     incomplete = weights()
     name = incomplete.popitem()[0]
-    pool.publish(1, incomplete)
+    pool.publish(NewNetwork(1, incomplete))
     with pytest.raises(CheckpointError, match=name):
         play(pool, 1000)
 
@@ -456,7 +456,7 @@ def test_an_actor_that_cannot_start_ends_the_run_with_the_reason(
 
 def test_close_leaves_no_process(running_ray: None) -> None:
     pool = RayPool(actor_setup(), OneMachine(num_actors=1), first_actor=0)
-    pool.publish(0, weights())
+    pool.publish(NewNetwork(0, weights()))
     pool.collect(0.0)
     processes = [psutil.Process(each) for each in process_ids(pool)]
     pool.close()

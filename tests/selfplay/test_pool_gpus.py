@@ -16,6 +16,7 @@ from alphago.network.network import make_network, weights_of
 from scripts.ray_session import ray_session
 from selfplay.actors import ActorSetup
 from selfplay.places import OneMachine
+from selfplay.play import NewNetwork
 from selfplay.ray_pool import RayPool
 from tests.train.tiny import NETWORK, actor_setup, streams
 
@@ -37,7 +38,7 @@ def pool() -> Iterator[RayPool]:
     setup = actor_setup(groups_per_actor=2, max_restarts=5)
     places = OneMachine(num_actors=NUM_ACTORS, num_groups=2, num_gpus=NUM_GPUS)
     pool = RayPool(setup, places, first_actor=100)
-    pool.publish(0, WEIGHTS)
+    pool.publish(NewNetwork(0, WEIGHTS))
     while pool.state().num_starting:
         pool.drain(WAIT_S)
     yield pool

@@ -11,7 +11,7 @@ from alphago.errors import TrainingError
 from alphago.network.precision import Inference
 from selfplay import actor_slots, ray_pool, silence
 from selfplay.places import Place
-from selfplay.play import PlayReport
+from selfplay.play import NewNetwork, PlayReport
 from selfplay.ray_pool import RayPool
 from tests.train.tiny import actor_setup
 
@@ -60,10 +60,8 @@ class FakeActor:
     def _play(self, num_games: int) -> PlayReport:
         return PlayReport([self], num_games, None)  # type: ignore[arg-type, list-item]
 
-    def _set_weights(
-        self, version: int, weights: object, positions: object, full_budget: int | None
-    ) -> Inference:
-        self.weights.append(version)
+    def _set_network(self, network: NewNetwork) -> Inference:
+        self.weights.append(network.version)
         return Inference("torch", "fp32", None, {})
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -87,7 +85,7 @@ class FakeRay:
     def __init__(self) -> None:
         self.actors: list[FakeActor] = []
         self.now = 1000.0
-        self.put_values: list[object] = []
+        self.put_values: list[Any] = []
 
     def remote(self, **options: Any) -> Callable[[type], Any]:
         def begin(kind: type) -> Any:
@@ -139,6 +137,15 @@ class FakeRay:
         self.now += seconds
 
 
+class FakeProcesses:
+    """Processes of Ray that never end."""
+
+    def look(self) -> None:
+        pass
+
+    look_now = look
+
+
 class FakePlaces:
     """Machines that the test adds and removes, each with so many actors."""
 
@@ -160,6 +167,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
     fake = FakeRay()
     monkeypatch.setattr(actor_slots, "ray", fake)
     monkeypatch.setattr(ray_pool, "ray", fake)
+    monkeypatch.setattr(ray_pool, "RayProcesses", FakeProcesses)
     monkeypatch.setattr(actor_slots, "time", fake)
     monkeypatch.setattr(silence, "time", fake)
     yield fake
@@ -174,9 +182,13 @@ def open_pool(places: FakePlaces, *, max_restarts: int = 2) -> RayPool:
         silence_limit_minutes=LIMIT_MINUTES,
     )
     pool = RayPool(setup, places, first_actor=100)
-    pool.publish(1, "weights 1")  # type: ignore[arg-type]
+    pool.publish(network(1))
     play(pool, times=4)
     return pool
+
+
+def network(version: int) -> NewNetwork:
+    return NewNetwork(version, {})
 
 
 def play(pool: RayPool, *, times: int = 6) -> list[FakeActor]:
@@ -214,14 +226,15 @@ def test_actors_play_on_all_machines_and_no_stream_is_used_twice(ray: FakeRay) -
 def test_a_machine_that_joins_gets_actors_with_the_newest_weights(ray: FakeRay) -> None:
     places = FakePlaces(a=1)
     pool = open_pool(places)
-    pool.publish(7, "weights 7")  # type: ignore[arg-type]
+    pool.publish(network(7))
     places.numbers["b"] = 2
     pool.collect(0.0)
     assert pool.state().num_starting == 2
     assert {actor.node for actor in play(pool)} == {"a", "b"}
     assert [actor.weights for actor in ray.actors if actor.node == "b"] == [[7], [7]]
     assert pool.state()[:3] == (3, 0, 2)
-    assert ray.put_values == ["weights 1", None, "weights 7", None]  # once each, for all
+    versions = [network.version for network in ray.put_values]
+    assert versions == [1, 7]  # once each, for all
 
 
 @pytest.mark.parametrize("is_seen_first", [True, False])
@@ -413,7 +426,7 @@ def test_weights_do_not_pile_up_for_an_actor_that_hangs(ray: FakeRay) -> None:
     play(pool, times=3)
     actor.hangs = True
     for version in range(2, 20):
-        pool.publish(version, f"weights {version}")  # type: ignore[arg-type]
+        pool.publish(network(version))
         pool.collect(1.0)
     assert len(actor.open) <= MAX_IN_FLIGHT + 1
     actor.hangs = False
@@ -495,7 +508,7 @@ def test_errors_of_the_function_itself_come_through(ray: FakeRay) -> None:
 
 def test_an_actor_that_gets_no_room_keeps_nobody_waiting(ray: FakeRay) -> None:
     pool = open_pool(FakePlaces(a=2))
-    pool.publish(1, "weights 1")  # type: ignore[arg-type]
+    pool.publish(network(1))
     ray.actors[1].hangs = True
     while not pool.collect(1.0):
         pass

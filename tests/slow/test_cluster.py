@@ -26,6 +26,7 @@ from alphago.games import make_game
 from alphago.network.network import make_network, weights_of
 from scripts.ray_cluster import cluster_of
 from selfplay.cluster import ClusterPlaces, living_nodes, own_node
+from selfplay.play import NewNetwork
 from selfplay.ray_pool import RayPool
 from tests.train.tiny import EVALUATOR, NETWORK, actor_setup, streams, tiny_config
 from tests.train.tiny import stored_records as records_of
@@ -157,7 +158,7 @@ def test_actors_on_all_nodes_have_our_code_and_weights_once_per_node(nodes: Node
         places = ClusterPlaces(setup.selfplay, EVALUATOR, spared={own_node(): 1})
         pool = RayPool(setup, places, first_actor=0)
         weights = weights_of(make_network(make_game("tic_tac_toe").spec, NETWORK, seed=0))
-        pool.publish(0, weights)
+        pool.publish(NewNetwork(0, weights))
         wait_until(
             lambda: bool(pool.collect(1.0)) and pool.state().num_actors == 3,
             seconds=START_S,
