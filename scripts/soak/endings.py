@@ -20,7 +20,7 @@ class Ending(NamedTuple):
 
 
 KILLED = Ending(-signal.SIGKILL)
-SAVED = Ending(0)  # what it prints last is how to go on
+SAVED = Ending(0, "report it:")  # the last line of how to go on
 AT_ONCE = Ending(130)
 NO_RESTART_LEFT = Ending(1, "selfplay.max_restarts")
 SILENT = Ending(1, "have been silent")

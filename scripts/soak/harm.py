@@ -17,7 +17,12 @@ LONGEST_WAIT_S = 60.0  # for the moment at which a fault is to be made
 _MOST_BYTES = 20_000  # a limit on files: a checkpoint has larger ones
 _POLL_S = 0.002  # how exactly a moment is met
 
+# Raises MissedError where what is to be harmed is not there in time.
 Harm: TypeAlias = Callable[[Sittings, Fault], None]
+
+
+class MissedError(Exception):
+    """A fault could not be made: what it is for had ended, or its moment did not come."""
 
 
 def kill_actor(sittings: Sittings, fault: Fault) -> None:
@@ -55,14 +60,14 @@ def kill_driver_storing(sittings: Sittings, fault: Fault) -> None:
     """Kills it just after games were stored: they are not learnt from yet."""
     folder, number = sittings.run / "records", sittings.observer.num_games
     newer = f"{number:09d}-*.npz"
-    sittings.watch_until(lambda: any(folder.glob(newer)), seconds=LONGEST_WAIT_S, poll_s=_POLL_S)
+    _wait_until(sittings, lambda: any(folder.glob(newer)))
     sittings.driver.send(signal.SIGKILL)
 
 
 def kill_driver_saving(sittings: Sittings, fault: Fault) -> None:
     """Kills it some milliseconds after it has begun to write a checkpoint."""
     folder = sittings.run / CHECKPOINTS_FOLDER
-    sittings.watch_until(lambda: any(folder.glob(".tmp-*")), seconds=LONGEST_WAIT_S, poll_s=_POLL_S)
+    _wait_until(sittings, lambda: any(folder.glob(".tmp-*")))
     sittings.pause(0.03 * fault.share)
     sittings.driver.send(signal.SIGKILL)
 
@@ -100,8 +105,9 @@ def stop_driver(sittings: Sittings, fault: Fault) -> None:
 def kill_ray(sittings: Sittings, fault: Fault) -> None:
     """Kills one of Ray's own processes."""
     processes = sorted(sittings.driver.ray_processes(), key=lambda process: process.pid)
-    if processes:
-        processes[int(fault.share * len(processes))].kill()
+    if not processes:
+        raise MissedError
+    processes[int(fault.share * len(processes))].kill()
 
 
 def fill_disk(sittings: Sittings, fault: Fault) -> None:
@@ -119,11 +125,14 @@ def freeze_disk(sittings: Sittings, fault: Fault) -> None:
 def limit_files(sittings: Sittings, fault: Fault) -> None:
     """Lets no file of the process that learns grow beyond some bytes for some seconds."""
     process = sittings.driver.pid
-    with suppress(ProcessLookupError):
+    try:
         _, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
         limit = int(fault.share * _MOST_BYTES)
         resource.prlimit(process, resource.RLIMIT_FSIZE, (limit, hard))
-        sittings.watch(fault.seconds)
+    except ProcessLookupError as error:
+        raise MissedError from error
+    sittings.watch(fault.seconds)
+    with suppress(ProcessLookupError):  # the limit may have ended it
         resource.prlimit(process, resource.RLIMIT_FSIZE, (hard, hard))
 
 
@@ -156,16 +165,18 @@ def _choose_actor(sittings: Sittings, fault: Fault) -> psutil.Process:
 
 
 def _wait_for_actors(sittings: Sittings) -> list[psutil.Process]:
-    """Waits until there are actors, which are being started again maybe, and returns them.
-
-    Raises:
-        psutil.NoSuchProcess: if there are none.
-    """
+    """Waits until there are actors, which are being started again maybe, and returns them."""
     sittings.watch_until(lambda: bool(sittings.driver.actors()), seconds=LONGEST_WAIT_S)
     actors = sittings.driver.actors()
     if not actors:
-        raise psutil.NoSuchProcess(sittings.driver.pid, msg="no actor lives")
+        raise MissedError
     return actors
+
+
+def _wait_until(sittings: Sittings, is_so: Callable[[], bool]) -> None:
+    """Waits for a moment that may be short."""
+    if not sittings.watch_until(is_so, seconds=LONGEST_WAIT_S, poll_s=_POLL_S):
+        raise MissedError
 
 
 @contextmanager

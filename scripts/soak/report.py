@@ -14,13 +14,15 @@ from scripts.tables import format_table
 
 def as_text(settings: Settings, result: Result) -> str:
     """Returns what people read."""
+    num_made, minutes = len(result.faults.made), result.seconds / 60
     lines = [
-        f"{len(result.made)} faults in {result.seconds / 60:.1f} minutes (seed {settings.seed},"
-        f" {settings.game}, {settings.loop} loop), {len(result.sittings)} sittings",
+        f"{num_made} faults in {minutes:.1f} minutes (seed {settings.seed}, {settings.game},"
+        f" {settings.loop} loop), {len(result.sittings)} sittings",
         "",
         _table_of_faults(result),
         "",
         *(f"left out: {kind}: {why}" for kind, why in result.left_out.items()),
+        *(f"could not be made: {kind}" for kind in result.faults.missed),
     ]
     if result.counters is not None:
         done = result.counters
@@ -45,10 +47,10 @@ def as_data(settings: Settings, result: Result) -> dict[str, Any]:
 
 def _table_of_faults(result: Result) -> str:
     """Returns a row per kind: how often, how often the process had to be started, how long."""
-    counts = Counter(made.kind for made in result.made)
+    counts = Counter(made.kind for made in result.faults.made)
     rows = [("fault", "made", "ended the sitting", "works again, median", "longest", "what")]
     for kind in KINDS:
-        made = [each for each in result.made if each.kind == kind.name]
+        made = [each for each in result.faults.made if each.kind == kind.name]
         if made:
             times = [each.recovered_s for each in made]
             rows.append(

@@ -3,7 +3,6 @@
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,12 +11,13 @@ import psutil
 from alphago.errors import TrainingError
 from scripts.soak import invariants
 from scripts.soak.disk import Disk, open_disk
-from scripts.soak.harm import FATAL, HARMS
+from scripts.soak.harm import FATAL, HARMS, MissedError
 from scripts.soak.observer import Counters, newest_counters
 from scripts.soak.plan import KINDS, Fault, Kind, make_plan
 from scripts.soak.sittings import HANG_S, START_S, Sitting, Sittings
 
 _LAST_GAMES = 40  # that the run is to play beyond its faults
+_TRIES = 3  # to make a fault
 _SILENCE_LIMIT_MINUTES = 0.25
 
 OPTIONS = (
@@ -80,12 +80,25 @@ class Made:
 
 
 @dataclass(kw_only=True)
+class Faults:
+    """What became of the faults of a plan.
+
+    Attributes:
+        made: those that were made.
+        missed: kinds of those that were not, though tried again and again.
+    """
+
+    made: list[Made] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
 class Result:
     """How a soak went.
 
     Attributes:
         seconds: how long it took.
-        made: the faults.
+        faults: what was made of the plan.
         left_out: kinds that cannot be made here, and why.
         sittings: the processes that worked on the run.
         counters: what the newest checkpoint says at the end.
@@ -93,7 +106,7 @@ class Result:
     """
 
     seconds: float
-    made: list[Made] = field(default_factory=list)
+    faults: Faults
     left_out: dict[str, str]
     sittings: list[Sitting]
     counters: Counters | None
@@ -126,7 +139,7 @@ def run_soak(settings: Settings, *, report: Callable[[str], None]) -> Result:
         try:
             plan = make_plan(kinds, num_faults=settings.num_faults, seed=settings.seed)
             pace_s = 60 * settings.minutes / max(1, len(plan))
-            made = make_faults(sittings, plan, pace_s=pace_s, report=report)
+            faults = make_faults(sittings, plan, pace_s=pace_s, report=report)
             ends_well = finish(sittings)
         except BaseException:
             end_all(sittings)
@@ -136,7 +149,7 @@ def run_soak(settings: Settings, *, report: Callable[[str], None]) -> Result:
         found = check(sittings, game=settings.game, shared_before=shared_before)
         result = Result(
             seconds=time.monotonic() - began,
-            made=made,
+            faults=faults,
             left_out=left_out,
             sittings=sittings.ended,
             counters=newest_counters(sittings.run),
@@ -170,30 +183,43 @@ def possible_kinds(
 
 def make_faults(
     sittings: Sittings, plan: list[Fault], *, pace_s: float, report: Callable[[str], None]
-) -> list[Made]:
+) -> Faults:
     """Makes the faults, each in a run that has finished a game since the last one."""
-    began, made = time.monotonic(), list[Made]()
+    began, faults = time.monotonic(), Faults()
     for number, fault in enumerate(plan):
         get_to_work(sittings)
         due_s = number * pace_s - (time.monotonic() - began)
         sittings.watch(max(fault.pause_s, due_s))
-        if not sittings.is_at_work():
-            get_to_work(sittings)
-        sittings.note_fault(fault.kind)
         at_s = time.monotonic()
-        with suppress(psutil.NoSuchProcess):  # it has just ended by itself
-            HARMS[fault.kind](sittings, fault)
-        if fault.kind in FATAL:
-            sittings.wait_for_end()
+        if not make_fault(sittings, fault):
+            faults.missed.append(fault.kind)
+            report(f"{number + 1} of {len(plan)}: {fault.kind} could not be made")
+            continue
         has_ended = not sittings.wait_for_games(seconds=HANG_S)
         if has_ended:
             get_to_work(sittings)
-        made.append(Made(fault.kind, at_s - began, has_ended, time.monotonic() - at_s))
+        recovered_s = time.monotonic() - at_s
+        faults.made.append(Made(fault.kind, at_s - began, has_ended, recovered_s))
         report(
-            f"{number + 1} of {len(plan)}: {fault.kind}, works again after"
-            f" {made[-1].recovered_s:.1f} s; {sittings.observer.num_games} games"
+            f"{number + 1} of {len(plan)}: {fault.kind}, works again after {recovered_s:.1f} s;"
+            f" {sittings.observer.num_games} games"
         )
-    return made
+    return faults
+
+
+def make_fault(sittings: Sittings, fault: Fault) -> bool:
+    """Tries to make a fault a few times, since a run may end by itself; tells whether it was."""
+    for _ in range(_TRIES):
+        get_to_work(sittings)
+        sittings.note_fault(fault.kind)
+        try:
+            HARMS[fault.kind](sittings, fault)
+        except (MissedError, psutil.NoSuchProcess):  # it has just ended by itself
+            continue
+        if fault.kind in FATAL:
+            sittings.wait_for_end()
+        return True
+    return False
 
 
 def get_to_work(sittings: Sittings) -> None:

@@ -21,7 +21,7 @@ from scripts.soak.harm import FATAL, HARMS
 from scripts.soak.observer import Observer
 from scripts.soak.plan import KINDS, SECONDS, make_plan
 from scripts.soak.report import as_data, as_text
-from scripts.soak.soak import Made, Result, Settings, possible_kinds
+from scripts.soak.soak import Faults, Made, Result, Settings, possible_kinds
 from selfplay.records import read_records, write_records
 from tests.train.tiny import tiny_config, train
 
@@ -67,7 +67,8 @@ def test_what_a_machine_does_not_permit_is_left_out_with_the_reason(tmp_path: Pa
     [
         ("driver_killed", -signal.SIGKILL, "", True),
         ("driver_killed", -signal.SIGSEGV, "", False),
-        ("driver_interrupted", 0, "go on: alphago resume\n", True),
+        ("driver_interrupted", 0, "report it: alphago report\n", True),
+        ("driver_interrupted", 0, "", False),
         ("driver_interrupted", 130, "", False),
         ("driver_interrupted_twice", 130, "", True),
         ("disk_full", 2, "x\nalphago train: error: records: cannot be written: disk full\n", True),
@@ -199,7 +200,10 @@ SETTINGS = Settings(
 def test_a_report_tells_kinds_and_invariants() -> None:
     result = Result(
         seconds=60.0,
-        made=[Made("actor_killed", 1.0, False, 2.0), Made("actor_killed", 9.0, True, 4.0)],
+        faults=Faults(
+            made=[Made("actor_killed", 1.0, False, 2.0), Made("actor_killed", 9.0, True, 4.0)],
+            missed=["ray_killed"],
+        ),
         left_out={"disk_slow": "no disk of its own"},
         sittings=[],
         counters=None,
@@ -212,8 +216,10 @@ def test_a_report_tells_kinds_and_invariants() -> None:
     assert "holds: counters never fall" in text
     assert "FAILS: no finished game is lost\n    one is\n" in text
     assert "and 2 more" in text
+    assert "could not be made: ray_killed" in text
     data = json.loads(json.dumps(as_data(SETTINGS, result)))
-    assert (data["holds"], data["settings"]["seed"], len(data["made"])) == (False, 1, 2)
+    made = data["faults"]["made"]
+    assert (data["holds"], data["settings"]["seed"], len(made)) == (False, 1, 2)
 
 
 @pytest.mark.parametrize(
