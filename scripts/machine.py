@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from alphago.network.evaluator import cuda_fault
 from selfplay.cpus import control_groups, usable_cpus
 
 _LIBRARIES = ("torch", "openvino", "numba", "numpy", "ray")
@@ -14,7 +15,7 @@ _LIBRARIES = ("torch", "openvino", "numba", "numpy", "ray")
 
 def describe_machine() -> dict[str, object]:
     """Returns processor, usable CPUs, GPU and versions, ready for JSON."""
-    has_cuda = torch.cuda.is_available()
+    has_cuda = cuda_fault() is None
     return {
         "processor": processor(),
         "usable_cpus": usable_cpus(),

@@ -1,11 +1,13 @@
 """One actor in a process of Ray, and the calls that it owes an answer."""
 
+import textwrap
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import ray
 from ray.exceptions import (
+    ActorDiedError,
     ActorUnschedulableError,
     ObjectLostError,
     OutOfMemoryError,
@@ -30,6 +32,9 @@ DEAD = (
     RayActorError,
     RuntimeEnvSetupError,
 )
+
+
+_REASON_WIDTH = 300  # characters of the reason of a death, which Ray makes long
 
 
 class ActorSlot:
@@ -155,6 +160,18 @@ def reason_of_start(error: BaseException) -> str | None:
     if isinstance(error, RuntimeEnvSetupError):
         return " ".join(str(error).split())
     return None
+
+
+def reason_of_death(error: BaseException) -> str:
+    """Returns in one line how an actor died, as far as Ray knows: its process, and how that ended.
+
+    Ray's own lines and files about it are switched off, or gone when the run ends.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not isinstance(error, ActorDiedError):
+        return lines[0]
+    process = [line.replace(":", "") for line in lines if line.startswith("pid:")]
+    return textwrap.shorten(", ".join([*process, lines[-1]]), _REASON_WIDTH, placeholder=" ...")
 
 
 def what_is_silent(

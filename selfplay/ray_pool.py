@@ -23,6 +23,7 @@ from selfplay.actor_slots import (
     Started,
     answer_of,
     answered_calls,
+    reason_of_death,
     reason_of_start,
     what_is_silent,
 )
@@ -346,7 +347,7 @@ class RayPool:
         self._processes.look_now()  # it may have died because Ray did
         reason = reason_of_start(error)
         if reason is None:
-            self._replace(slot, "died", str(error).splitlines()[0], error)
+            self._replace(slot, "died", reason_of_death(error), error)
         else:  # the next one could not either
             self._give_up(slot, f"cannot start{slot.whereabouts}: {reason}", error)
 

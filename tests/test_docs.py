@@ -166,7 +166,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr("scripts.export.find_subject", find_subject)
     # `workers` first: it takes `find_player` when it is imported, maybe here.
-    for module in ("workers", "match_players"):
+    for module in ("workers", "matches.players"):
         monkeypatch.setattr(
             f"scripts.{module}.find_player", lambda text: MatchPlayer(text, text, None)
         )

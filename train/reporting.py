@@ -49,12 +49,15 @@ class Reporter:
     def sitting(self) -> None:
         """Logs where this process begins, and shows it where that is not the start of the run."""
         step, games = self._session.trainer.num_steps, self._session.store.num_games
-        self._metrics.event("sitting", {"step": step, "games": games})
+        device = str(self._evaluator.device)
+        self._metrics.event("sitting", {"step": step, "games": games, "device": device})
         if games:
             self.message(f"going on at step {step} with {games} games{self._again()}")
 
     def _again(self) -> str:
-        """Says how many games of an iteration that was stopped are played again, if any are."""
+        """Says what becomes of the games with which the last sitting ended."""
+        if self._session.config.selfplay.mode == "ray":
+            return "; those that were unfinished are dropped"
         num_games = self._session.games_again.num_games
         text = f"; {num_games} of them, of an iteration that was stopped, are played again"
         return text if num_games else ""

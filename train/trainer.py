@@ -82,7 +82,8 @@ class Trainer:
         precision = config.precision
         self.precision = native_precision(self._device) if precision == "auto" else precision
         self.network = make_network(spec, network_config, seed=seed)
-        self.network.to(self._device).train()
+        with self._memory_errors():
+            self.network.to(self._device).train()
         put_channels_last(self.network)
         if team is not None and self._device.type == "cuda":
             convert: Callable[[Any], Any] = nn.SyncBatchNorm.convert_sync_batchnorm
@@ -261,7 +262,8 @@ class Trainer:
     def _make_room(self, num_steps: int) -> None:
         """Sets the number of steps made, and makes the tensors an optimiser has after so many."""
         if num_steps > 0:
-            make_moments(self.config.optimizer, self._optimizer, self._parameters)
+            with self._memory_errors():
+                make_moments(self.config.optimizer, self._optimizer, self._parameters)
         self.num_steps = num_steps
 
     def _kind(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """`NetworkEvaluator`: states in, priors and values out, on the best device there is."""
 
 import copy
+import functools
 import logging
 import warnings
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from alphago.errors import ConfigError, check_config, check_count
+from alphago.errors import ConfigError, EvaluationError, check_config, check_count
 from alphago.games.game import Game
 from alphago.network.freezing import freeze
 from alphago.network.inference import (
@@ -111,6 +112,11 @@ class NetworkEvaluator:
         self._module = make_network(game.spec, network_config, seed=0).eval()
         self._backend: Backend | None = None
 
+    @property
+    def device(self) -> torch.device:
+        """Where it evaluates."""
+        return self._plan.device
+
     def load_weights(self, weights: Weights, positions: UInt8Array | None = None) -> None:
         """Replaces the network by a copy of these weights; on an error the old one stays.
 
@@ -121,12 +127,19 @@ class NetworkEvaluator:
 
         Raises:
             CheckpointError: if the weights do not fit, see `alphago.network.load_weights`.
+            EvaluationError: if the GPU has no memory left for the network.
         """
         if positions is not None:
             self._check(positions)
         load_weights(self._module, weights)
         graph = freeze(self._module, self.game.spec)
-        self._backend, self.inference = build_backend(graph, self._plan, positions)
+        try:
+            self._backend, self.inference = build_backend(graph, self._plan, positions)
+        except torch.OutOfMemoryError as error:
+            raise EvaluationError(
+                "the GPU's memory has no room for the network; allowed: fewer actors or groups, a"
+                " smaller network"
+            ) from error
 
     def for_game(self, game: Game) -> Self:
         """Returns an evaluator by the same network for the same board under other rules.
@@ -208,8 +221,13 @@ def choose_device(device: str) -> torch.device:
     if fault == NO_CUDA:
         logger.info("evaluating on the CPU: %s", fault)
     else:
-        logger.warning("evaluating on the CPU, since CUDA does not work here (%s)", fault)
+        _warn_of_cuda(fault)
     return torch.device("cpu")
+
+
+@functools.cache  # a process makes many evaluators
+def _warn_of_cuda(fault: str) -> None:
+    logger.warning("evaluating on the CPU, since CUDA does not work here (%s)", fault)
 
 
 def cuda_fault() -> str | None:

@@ -182,5 +182,5 @@ def _time_steps(step: Callable[[], object]) -> StepTimes:
 
 def _wait_for_device() -> None:
     """Waits until a GPU, which computes while we go on, has done all it was told."""
-    if torch.cuda.is_available():
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.synchronize()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from alphago.errors import CheckpointError, ConfigError
+from alphago.errors import CheckpointError, ConfigError, EvaluationError
 from alphago.network import (
     NetworkEvaluator,
     choose_device,
@@ -13,6 +13,7 @@ from alphago.network import (
     make_network,
     weights_of,
 )
+from alphago.network import evaluator as module
 from alphago.network.inference import choose_precision
 from tests.network.fake_game import (
     KINDS,
@@ -280,11 +281,29 @@ def test_without_cuda_auto_is_the_cpu_and_no_warning(cuda_absent, caplog):
 )
 def test_cuda_that_does_not_work_is_one_warning_line_for_auto(fixture, words, request, caplog):
     request.getfixturevalue(fixture)
-    assert choose_device("auto") == torch.device("cpu")
+    module._warn_of_cuda.cache_clear()
+    for _ in range(3):  # a process has many evaluators
+        assert choose_device("auto") == torch.device("cpu")
     [record] = caplog.records
     assert record.levelname == "WARNING"
     assert words in record.getMessage()
     assert "\n" not in record.getMessage()
+
+
+def test_memory_of_a_gpu_that_is_full_is_told_and_the_old_network_stays(monkeypatch):
+    game = FakeGame(3, 6, 7, 7)
+    evaluator = make_evaluator(game)
+    states = make_states(1, 2)
+    before = evaluator.evaluate(states)
+
+    def build(*arguments):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
+
+    monkeypatch.setattr(module, "build_backend", build)
+    with pytest.raises(EvaluationError, match="fewer actors or groups, a smaller network"):
+        evaluator.load_weights(weights_of(make_network(game.spec, make_config(), seed=2)))
+    for after, earlier in zip(evaluator.evaluate(states), before, strict=True):
+        np.testing.assert_array_equal(after, earlier)
 
 
 @pytest.mark.parametrize("fixture", ["cuda_absent", "cuda_broken", "cuda_driver_old"])

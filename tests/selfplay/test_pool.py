@@ -372,7 +372,10 @@ def test_a_killed_actor_is_replaced_and_gets_the_newest_weights(
     kill(victim)
     records = play_until(pool, actor=newest)
     assert restarts_of(pool) == restarts + 1
-    assert f"self-play actor 0 died ({restarts + 1} of 100 restarts)" in caplog.text
+    died = f"self-play actor 0 died ({restarts + 1} of 100 restarts): pid {victim}, "
+    (told,) = (line for line in caplog.messages if line.startswith(died))
+    assert "exit" in told  # how its process ended
+    assert "\n" not in told
     assert {r.network_version for r in records if r.seed[1] == newest} == {4}
     new, same = process_ids(pool)
     assert same == other

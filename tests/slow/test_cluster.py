@@ -169,8 +169,9 @@ def test_actors_on_all_nodes_have_our_code_and_weights_once_per_node(nodes: Node
         assert {node for node, _ in found} == {node.node_id for node in living_nodes()}
         for _, file in found:
             assert "working_dir_files" in file, "the code that was shipped, not what is installed"
-        assert pool._weights is not None
-        locations = get_object_locations([pool._weights[1]])[pool._weights[1]]
+        assert pool._newest is not None
+        reference = pool._newest.network
+        locations = get_object_locations([reference])[reference]
         assert set(locations["node_ids"]) == {node for node, _ in found}
         pool.close()
 

@@ -19,5 +19,6 @@ def test_a_run_survives_a_fault_of_each_kind(loop: str, tmp_path: Path) -> None:
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert {name for name, faults in report["invariants"].items() if faults} == set()
     assert code == 0
-    made = {fault["kind"] for fault in report["made"]}
+    assert report["faults"]["missed"] == []
+    made = {fault["kind"] for fault in report["faults"]["made"]}
     assert made | report["left_out"].keys() == {kind.name for kind in KINDS}

@@ -11,10 +11,11 @@ from selfplay.play import ActorMemory, PlayReport, PlayStats
 from selfplay.record_store import RecordStore
 from tests.reference.game_records import random_records
 from tests.train.tiny import tiny_config
-from tests.train.training_setups import TTT, make_trainer
+from tests.train.training_setups import TTT, make_trainer, random_rows
 from train.learner import Learner, calibration_error
 from train.play_totals import PlayTotals
 from train.replay_buffer import ReplayBuffer
+from train.targets import TrainingRows
 
 
 def make_learner(folder: Path, *, samples: float = 2.0, holdout: float = 0.0) -> Learner:
@@ -92,6 +93,28 @@ def test_validation_looks_at_held_out_games_and_changes_nothing(tmp_path: Path) 
     for name, array in learner.trainer.play_weights().items():
         np.testing.assert_array_equal(array, before[name])
     assert learner.trainer.network.training
+
+
+@pytest.mark.parametrize(
+    ("num_held_out", "expected"),
+    [(1, 1), (15, 15), (16, 16), (17, 16), (31, 16), (40, 32), (3000, 2048)],
+)
+def test_validation_looks_at_whole_minibatches(
+    num_held_out: int, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = make_learner(tmp_path)
+    assert learner.trainer.config.batch_size == 16
+    rows = random_rows(1, num_rows=num_held_out)
+    monkeypatch.setattr(type(learner.buffer), "num_held_out", num_held_out)
+    asked: list[int] = []
+
+    def newest(num_rows: int) -> TrainingRows:
+        asked.append(num_rows)
+        return rows.with_arrays([array[:num_rows] for array in rows.arrays()])
+
+    monkeypatch.setattr(learner.buffer, "newest_held_out", newest)
+    learner.validate()
+    assert asked == [expected]  # each size of a batch costs memory for good
 
 
 def test_a_network_that_diverged_in_its_last_step_is_not_given_out(tmp_path: Path) -> None:

@@ -184,6 +184,7 @@ def test_steps_rise_without_a_double_after_a_kill(tmp_path: Path) -> None:
     sittings = log_lines(folder, "sitting")
     assert [sitting["step"] for sitting in sittings] == [0, before[1]]
     assert [sitting["games"] for sitting in sittings] == [0, 18]  # no game was lost
+    assert {sitting["device"] for sitting in sittings} == {"cpu"}
     # What the killed iteration logged for its last step is gone: the resumed run has its own.
     lost = [e for e in log_lines(folder, "iteration") if e["step"] == before[2]][0]
     values = {event.step: event.value for event in read(folder).Scalars("time/minutes")}

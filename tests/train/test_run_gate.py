@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from alphago.errors import TrainingError
-from alphago.types import UInt8Array, Weights
+from alphago.types import Weights
+from selfplay.play import NewNetwork
 from selfplay.pool import InlinePool
 from tests.train.tiny import (
     FakeProgress,
@@ -89,11 +90,9 @@ def test_self_play_uses_the_best_network_not_the_candidate(
     published: list[tuple[int, Weights]] = []
     publish = InlinePool.publish
 
-    def watch(
-        pool: InlinePool, version: int, weights: Weights, positions: UInt8Array, full_budget: int
-    ) -> None:
-        published.append((version, weights))
-        publish(pool, version, weights, positions, full_budget)
+    def watch(pool: InlinePool, network: NewNetwork) -> None:
+        published.append((network.version, network.weights))
+        publish(pool, network)
 
     monkeypatch.setattr(InlinePool, "publish", watch)
     train(tmp_path / "run", tiny_config(NEVER, games=18))

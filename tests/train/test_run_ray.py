@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from alphago.types import UInt8Array, Weights
 from scripts.ray_session import ray_session
+from selfplay.play import NewNetwork
 from selfplay.ray_pool import RayPool
 from tests.train.tiny import (
     FakeProgress,
@@ -47,12 +47,10 @@ def kill_an_actor_in(phase: str, monkeypatch: pytest.MonkeyPatch) -> FakeProgres
     pools: list[RayPool] = []
     publish = RayPool.publish
 
-    def watch(
-        pool: RayPool, version: int, weights: Weights, positions: UInt8Array, full_budget: int
-    ) -> None:
+    def watch(pool: RayPool, network: NewNetwork) -> None:
         if pool not in pools:
             pools.append(pool)
-        publish(pool, version, weights, positions, full_budget)
+        publish(pool, network)
 
     def kill(name: str) -> None:
         if name == phase and pools:
