@@ -199,7 +199,10 @@ def play(pool: RayPool, *, times: int = 6) -> list[FakeActor]:
 
 def dead(reason: str = "The actor died.") -> ActorDiedError:
     error = ActorDiedError()
-    error.error_msg = f"{reason}\n\tclass_name: SelfPlayActor"
+    error.error_msg = (  # in Ray's form
+        "The actor died unexpectedly before finishing this task.\n"
+        f"\tclass_name: SelfPlayActor\n\tpid: 4711\n{reason}"
+    )
     return error
 
 
@@ -328,7 +331,7 @@ def test_a_machine_on_which_too_many_actors_die_is_given_up(
 def test_without_another_machine_the_run_ends_with_the_reason(ray: FakeRay) -> None:
     pool = open_pool(FakePlaces(a=2), max_restarts=0)
     ray.actors[1].error = dead("Killed by somebody.")
-    text = r"^self-play actor 1 died on machine a and .*max_restarts=0 is used up: Killed by somebo"
+    text = r"^self-play actor 1 died on machine a and .*max_restarts=0 is used up: pid 4711, Killed"
     with pytest.raises(TrainingError, match=text):
         play(pool)
     assert ray.living() == []
