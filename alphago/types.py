@@ -15,7 +15,8 @@ rejects. A *step* is one optimiser update, an *iteration* one cycle of play and 
 one finished game.
 
 Whose value is it? Network, tree and targets speak for the player to move; game results are
-`returns[player]`. `value_for` turns one into the other.
+`returns[player]`. `value_for` turns results into values, `signs_for` values of player 0 into those
+of the player to move and back.
 """
 
 from typing import NamedTuple, Protocol, TypeAlias
@@ -80,6 +81,19 @@ class SearchResult(NamedTuple):
     root_values: FloatArray  # [B]
     action_values: FloatArray  # [B, A]
     priors: FloatArray  # [B, A]
+
+
+def signs_for(to_play: Int8Array) -> Int8Array:
+    """Returns what turns values of player 0 into values of the player to move, and back.
+
+    Args:
+        to_play: int8 [...], the player whose view is wanted.
+
+    Returns:
+        int8 [...], 1 for player 0 and -1 for player 1.
+    """
+    signs: Int8Array = (1 - 2 * to_play).astype(np.int8)
+    return signs
 
 
 def value_for(returns: FloatArray, to_play: Int8Array) -> FloatArray:

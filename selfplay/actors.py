@@ -12,7 +12,8 @@ from alphago.search import GumbelConfig, SearchConfig
 from selfplay.config import SelfPlayConfig
 from selfplay.cpus import numbered_cpu
 from selfplay.groups import play_groups, restore_groups, snapshot_groups
-from selfplay.play import NewNetwork, PlayReport, SelfPlay
+from selfplay.play import SelfPlay
+from selfplay.reports import NewNetwork, PlayReport
 from selfplay.resources import groups_per_actor, uses_gpu
 
 Result = TypeVar("Result")

@@ -12,8 +12,9 @@ from typing import Any
 
 from selfplay import play
 from selfplay.cpus import keep_thread_on
-from selfplay.play import ActorMemory, PlayReport, SelfPlay, sum_of_stats
+from selfplay.play import SelfPlay
 from selfplay.records import GameRecord
+from selfplay.reports import ActorMemory, PlayReport, sum_of_stats
 
 
 def play_groups(

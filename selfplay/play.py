@@ -6,7 +6,7 @@ move and starts the next search at once; a game that ends is replaced by a new o
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from alphago.games.random_play import random_actions
 from alphago.search import BatchSearch, GumbelConfig, SearchConfig, choose_actions, visit_probs
 from alphago.search.evaluation_cache import EvaluationCache
 from alphago.search.tree import state_bytes
-from alphago.types import BoolArray, Evaluator, FloatArray, States, UInt8Array, Weights
+from alphago.types import BoolArray, Evaluator, FloatArray, States
 from selfplay.config import SelfPlayConfig
 from selfplay.evaluators import TrainableEvaluator
 from selfplay.exploration import make_exploration
@@ -33,57 +33,7 @@ from selfplay.game_in_progress import (
 )
 from selfplay.prior_guard import PriorGuard
 from selfplay.records import GameRecord
-
-
-class NewNetwork(NamedTuple):
-    """What actors play with from now on.
-
-    Attributes:
-        version: number of the network.
-        weights: of it.
-        positions: observations of recent games uint8 [M, C, H, W], to check precision on.
-        full_budget: simulations of full searches from now on; None for `num_simulations`.
-    """
-
-    version: int
-    weights: Weights
-    positions: UInt8Array | None = None
-    full_budget: int | None = None
-
-
-class PlayStats(NamedTuple):
-    """What an actor did during one call of `play`."""
-
-    seconds: float  # wall time spent playing
-    seconds_evaluating: float  # of them spent waiting for evaluations
-    num_positions: int  # moves made after a search
-    num_simulations: int
-    num_evaluations: int  # rows sent to the network
-    num_cached: int  # rows that the cache answered
-    num_leaves: int  # rows of both kinds that a simulation asked for; the others filled the batch
-
-
-def sum_of_stats(stats: Iterable[PlayStats]) -> PlayStats:
-    """Adds up each of the numbers."""
-    return PlayStats._make(
-        map(sum, zip(PlayStats(*[0] * len(PlayStats._fields)), *stats, strict=True))
-    )
-
-
-class ActorMemory(NamedTuple):
-    """Memory of an actor in bytes; trees and cache are allocated once and do not grow."""
-
-    resident_bytes: int  # of its process
-    tree_bytes: int  # search trees of its games
-    cache_bytes: int  # their caches of evaluations
-
-
-class PlayReport(NamedTuple):
-    """Finished games, what they cost, and the memory of the actor that has played them."""
-
-    records: list[GameRecord]
-    stats: PlayStats
-    memory: ActorMemory
+from selfplay.reports import ActorMemory, NewNetwork, PlayReport, PlayStats
 
 
 def without_finished(snapshot: dict[str, Any], records: Iterable[GameRecord]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from alphago.network.precision import Inference
 from selfplay.actors import ActorSetup, SelfPlayActor
-from selfplay.play import NewNetwork, PlayReport
+from selfplay.reports import NewNetwork, PlayReport
 
 Result = TypeVar("Result")
 
@@ -37,6 +37,7 @@ class SelfPlayPool(Protocol):
     """The actors of a run. After `publish`, alternate `collect` and whatever else is to do."""
 
     inference: Inference | None  # how the newest weights are evaluated; None until an actor says so
+    keeps_games: bool  # whether unfinished games can be kept for another process to go on with
 
     @property
     def num_actors(self) -> int:
@@ -97,6 +98,10 @@ class SelfPlayPool(Protocol):
         """Returns the unfinished games where they can be kept, else None."""
         ...
 
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Goes on with the unfinished games of a snapshot, where they can be kept."""
+        ...
+
     def close(self) -> None:
         """Ends all actors; unfinished games are dropped."""
         ...
@@ -104,6 +109,8 @@ class SelfPlayPool(Protocol):
 
 class InlinePool:
     """One actor in this process. Runs with equal seeds are equal bit for bit, with one group."""
+
+    keeps_games = True
 
     def __init__(self, setup: ActorSetup, *, actor: int) -> None:
         """Builds the actor; `restore` makes it the one of the snapshot."""
@@ -160,7 +167,14 @@ class InlinePool:
 
     def state(self) -> PoolState:
         """Returns that of one actor, which works only when it is called."""
-        return PoolState(1, 0, 1, 0, 0, 1)
+        return PoolState(
+            num_actors=1,
+            num_starting=0,
+            num_machines=1,
+            num_restarts=0,
+            num_in_flight=0,
+            most_in_flight=1,
+        )
 
     def store_share(self) -> float:
         """Returns 0: there is no object store."""

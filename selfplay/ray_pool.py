@@ -29,9 +29,9 @@ from selfplay.actor_slots import (
 )
 from selfplay.actors import ActorSetup, SelfPlayActor
 from selfplay.places import Place, Places
-from selfplay.play import NewNetwork, PlayReport
 from selfplay.pool import PoolState, Result
 from selfplay.ray_processes import RayLostError, RayProcesses
+from selfplay.reports import NewNetwork, PlayReport
 from selfplay.silence import SilenceWatch
 
 logger = logging.getLogger(__name__)
@@ -55,6 +55,8 @@ class RayPool:
     memory. New weights wait until an actor has taken the last ones, so that no more than these are
     kept for it.
     """
+
+    keeps_games = False
 
     def __init__(
         self,
@@ -184,6 +186,10 @@ class RayPool:
     def snapshot(self) -> dict[str, Any] | None:
         """Returns None: unfinished games live in other processes and are not kept."""
         return None
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Is not to be called."""
+        raise AssertionError("unfinished games of actors in other processes are not kept")
 
     def close(self) -> None:
         """Ends all actors; unfinished games are dropped."""

@@ -121,7 +121,6 @@ class RecordStore:
             RecordError: if it cannot be made, read or written to, such as a file in its place.
         """
         self.folder, self.game_name = folder, game_name
-        self.num_refused = 0  # unsound records met by `newest`
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for leftover in folder.glob(f"*{TEMPORARY_SUFFIX}"):
@@ -203,7 +202,6 @@ class RecordStore:
             return []
         self._check_game({record.game for record in records}, str(path))
         if faults:
-            self.num_refused += len(faults)
             _log.warning("%s: refused %d games, first %s", path, len(faults), faults[0])
         return records
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from alphago.errors import check_config
 from alphago.games.game import Game, GameSpec
 from alphago.games.territory import TerritoryGame
-from alphago.types import EMPTY, Int8Array, States
+from alphago.types import EMPTY, Int8Array, States, signs_for
 
 
 class AuxiliaryTarget(NamedTuple):
@@ -69,7 +69,7 @@ def auxiliary_targets(
     if not heads:
         return {}
     assert isinstance(game, TerritoryGame), f"{game.spec.name} knows no territory"
-    signs = (1 - 2 * to_play).astype(np.int8)  # from player 0's view to the mover's
+    signs = signs_for(to_play)
     _, height, width = game.spec.observation_shape
     owners = game.owners(ends).reshape(len(ends), height * width)
     shares = np.where(owners == EMPTY, 0, 1 - 2 * owners).astype(np.int8)

@@ -1,7 +1,7 @@
 """What the network is trained to make small (AlphaGo Zero, eq. 1): (z - v)^2 - pi . log p.
 
-Auxiliary heads add terms of their own. The L2 term of the paper is the optimiser's weight decay,
-see `train.trainer`.
+Auxiliary heads add terms of their own, see `total_loss`. The L2 term of the paper is the weight
+decay of the optimiser, see `train.trainer`.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,6 @@ SCORE_ERROR_LIMIT = 12.0  # points; beyond it the score's loss grows linearly (K
 class LossTerms(NamedTuple):
     """Weighted means over a batch, each a float32 tensor []."""
 
-    total: torch.Tensor  # policy + value
     policy: torch.Tensor  # cross-entropy of the targets and the network's policy, nats
     value: torch.Tensor  # squared error of the value
     entropy: torch.Tensor  # entropy of the network's policy, nats
@@ -48,7 +47,7 @@ def compute_losses(
         weight_sum: what weighted sums are divided by; None for the sum of `weights`.
 
     Returns:
-        The terms; gradients flow through the first three, the last two are only to be watched.
+        The terms; gradients flow through the first two, the last two are only to be watched.
     """
     log_policy = torch.log_softmax(logits.float(), dim=1)
     cross_entropy = -(policy_targets * log_policy).sum(dim=1)
@@ -60,11 +59,10 @@ def compute_losses(
     def mean(numbers: torch.Tensor) -> torch.Tensor:
         return _weighted_mean(numbers, weights, weight_sum)
 
-    policy, value = mean(cross_entropy), mean(squared_error)
+    policy = mean(cross_entropy)
     return LossTerms(
-        total=policy + value,
         policy=policy,
-        value=value,
+        value=mean(squared_error),
         entropy=mean(entropy),
         kl=policy.detach() - mean(target_entropy),
     )
@@ -94,6 +92,16 @@ def auxiliary_losses(
         )
         for name, said in outputs.items()
     }
+
+
+def total_loss(
+    terms: LossTerms, auxiliary: Mapping[str, torch.Tensor], loss_weights: Mapping[str, float]
+) -> torch.Tensor:
+    """Returns what is made small: the losses of policy, value and, weighted, of auxiliary heads."""
+    total = terms.policy + terms.value
+    for head, loss in auxiliary.items():
+        total = total + loss_weights[head] * loss
+    return total
 
 
 def ownership_loss(logits: torch.Tensor, owners: torch.Tensor) -> torch.Tensor:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from selfplay.play import ActorMemory, PlayReport, sum_of_stats
 from selfplay.records import GameRecord
+from selfplay.reports import ActorMemory, PlayReport, sum_of_stats
 
 MEGABYTE = 2**20
 

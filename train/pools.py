@@ -6,7 +6,7 @@ from selfplay.actors import ActorSetup
 from selfplay.cluster import CLIENT, ClusterPlaces, own_node
 from selfplay.cpus import usable_cpus
 from selfplay.places import OneMachine
-from selfplay.pool import InlinePool
+from selfplay.pool import InlinePool, SelfPlayPool
 from selfplay.ray_pool import RayPool
 from selfplay.resources import groups_per_actor, share_out
 from train.run_folder import ACTORS_PER_SITTING
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 def make_pool(
     setup: ActorSetup, *, cluster: str | None, num_spared: int, sitting: int
-) -> InlinePool | RayPool:
+) -> SelfPlayPool:
     """Starts the actors that the configuration asks for.
 
     Args:

@@ -137,13 +137,17 @@ class Reporter:
         self._progress.update(yardstick=text)
         self.message(f"yardstick after {minutes:.1f} minutes: {text}")
 
-    def iteration(self) -> None:
-        """Writes the numbers of the iteration, a sample game and a picture; of Go, SGF files."""
+    def iteration(self, *, heldout: dict[str, float]) -> None:
+        """Writes the numbers of the iteration, a sample game and a picture; of Go, SGF files.
+
+        Args:
+            heldout: what the network makes of held-out games, by tag.
+        """
         session = self._session
         totals = session.totals
         values = totals.game_facts() | totals.rates(session.pool.num_actors)
         values |= totals.memory()
-        values |= session.learner.take_metrics() | session.learner.validate()
+        values |= session.learner.take_metrics() | heldout
         values |= self._results | self._state_of_the_run()
         self._results = {}
         is_shown = self._metrics.scalars(session.trainer.num_steps, values)

@@ -6,15 +6,11 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from alphago.types import Weights
 from eval.gating import decide
-from eval.matches import MatchResult, merge_matches
-from eval.openings import paired_openings
-from eval.suites import SuiteResult, merge_suite_results, split_suite
-from selfplay.play import PlayReport
-from train.actor_tasks import gate_games, suite_scores, yardstick_games
+from selfplay.reports import PlayReport
 from train.config import RunConfig
 from train.distributed import Team
+from train.measurements import play_gate, play_yardstick, run_suite
 from train.progress import Progress
 from train.reporting import Reporter
 from train.session import Session, open_session
@@ -77,7 +73,7 @@ def run(
             promote_if_better(session, reporter)
             # Asked once: a limit that passes later ends the run after an iteration that measures.
             reason = session.stop_reason()
-            if not session.is_given_up():
+            if not session.is_to_be_replayed():
                 measure(session, reporter, is_last=reason is not None)
                 session.end_iteration()
             reason = session.stop_rule.reason_beside_limits() or reason
@@ -159,36 +155,18 @@ def promote_if_better(session: Session, reporter: Reporter) -> None:
     reporter.gate(match, passed=passed)
 
 
-def play_gate(session: Session, candidate: Weights) -> MatchResult | None:
-    """Plays the games of the gate, spread over the actors; returns None after Ctrl-C."""
-    gate, seed = session.config.gate, session.seed_of_iteration()
-    positions = session.recent_positions()
-    shares = deal_openings(
-        session, num_games=gate.num_games, num_plies=gate.opening_plies, seed=seed
-    )
-    parts = session.pool.map(
-        gate_games,
-        [
-            (session.setup, gate, candidate, session.best, positions, share, seed)
-            for share in shares
-        ],
-        give_up=session.is_interrupted,
-    )
-    return None if parts is None else merge_matches(parts)
-
-
 def measure(session: Session, reporter: Reporter, *, is_last: bool) -> None:
     """Measures the best network when it is time, and writes the numbers of the iteration."""
     if session.is_measurement_due(is_last=is_last):
         measure_strength(session, reporter)
-    reporter.iteration()
+    reporter.iteration(heldout=session.learner.validate())
 
 
 def measure_strength(session: Session, reporter: Reporter) -> None:
     """Runs the position suite, and plays against the yardstick; as far as there are any."""
     if session.suite is not None:
         reporter.phase("suite")
-        result = run_suite_on_actors(session)
+        result = run_suite(session)
         if result is not None:
             session.note_measured(share=result.choice.share)
             reporter.suite(result)
@@ -209,53 +187,6 @@ def measure_untrained(session: Session, reporter: Reporter) -> None:
     if session.suite is None or session.counters.iteration or session.stop_reason() is not None:
         return
     reporter.phase("suite")
-    result = run_suite_on_actors(session)
+    result = run_suite(session)
     if result is not None:
         reporter.baseline(result)
-
-
-def run_suite_on_actors(session: Session) -> SuiteResult | None:
-    """Measures the best network on the suite, spread over the actors; returns None after Ctrl-C."""
-    assert session.suite is not None, "no suite is configured"
-    num_simulations, seed = session.config.suite.num_simulations, session.config.seed
-    results = session.pool.map(
-        suite_scores,
-        [
-            (session.setup, session.best, session.positions, part, num_simulations, seed)
-            for part in split_suite(session.suite, session.pool.num_actors)
-        ],
-        give_up=session.is_interrupted,
-    )
-    return None if results is None else merge_suite_results(results)
-
-
-def play_yardstick(session: Session) -> MatchResult | None:
-    """Plays the best network against the yardstick, spread over the actors; None after Ctrl-C.
-
-    The openings are the same ones every time, so that they do not move the curve.
-    """
-    config, seed = session.config.yardstick, session.seed_of_yardstick()
-    shares = deal_openings(
-        session, num_games=config.num_games, num_plies=config.opening_plies, seed=seed
-    )
-    network = (session.best, session.positions, session.config.suite.num_simulations)
-    parts = session.pool.map(
-        yardstick_games,
-        [
-            (session.setup, config.player, *network, share, seed + number)
-            for number, share in enumerate(shares)
-        ],
-        give_up=session.is_interrupted,
-    )
-    return None if parts is None else merge_matches(parts)
-
-
-def deal_openings(
-    session: Session, *, num_games: int, num_plies: int, seed: int
-) -> list[list[list[int]]]:
-    """Draws the openings of a match, two games each, and deals them out to the actors."""
-    openings = paired_openings(
-        session.game, num_pairs=num_games // 2, num_plies=num_plies, seed=seed
-    )
-    num_shares = min(session.pool.num_actors, len(openings))
-    return [openings[part::num_shares] for part in range(num_shares)]

@@ -18,9 +18,8 @@ from alphago.network.evaluator import choose_device
 from alphago.types import UInt8Array, Weights
 from eval.suites import load_suite
 from selfplay.groups import without_finished
-from selfplay.play import NewNetwork, PlayReport
-from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
+from selfplay.reports import NewNetwork, PlayReport
 from train.checkpoint import (
     Checkpoint,
     newest_checkpoint,
@@ -31,7 +30,6 @@ from train.checkpoint import (
 )
 from train.config import RunConfig, actor_setup, config_text
 from train.distributed import Team
-from train.followers import cpus_while_actors_play, make_trainer, trainer_setup
 from train.learner import Learner
 from train.play_totals import PlayTotals
 from train.pools import make_pool
@@ -53,6 +51,7 @@ from train.run_state import (
 )
 from train.stopping import Clock, StopRule
 from train.stored_games import GamesAgain, append_stored_games, names_of, refill_window
+from train.trainer_setup import cpus_while_actors_play, make_trainer, trainer_setup
 
 logger = logging.getLogger(__name__)
 
@@ -268,7 +267,7 @@ class Session:
         target = self.config.target
         self.stop_rule.target_reached |= target is not None and share >= target
 
-    def is_given_up(self) -> bool:
+    def is_to_be_replayed(self) -> bool:
         """Tells whether this iteration is to be played once more, from the checkpoint before it.
 
         Running searches cannot be kept. So a run in one process that was stopped while it played
@@ -276,7 +275,7 @@ class Session:
         a run whose sittings are shorter than an iteration would never get beyond it.
         """
         is_playing = not self.stop_rule.is_late() and self.games_to_go() > 0
-        is_kept = isinstance(self.pool, InlinePool) and not self.games_again.num_games
+        is_kept = self.pool.keeps_games and not self.games_again.num_games
         return self.is_interrupted() and is_playing and is_kept
 
     def end_iteration(self) -> None:
@@ -332,7 +331,7 @@ class Session:
         buffer = self.learner.buffer
         refill_window(buffer, self.game, self.store, num_games=state.num_games, state=state.buffer)
         self.games_again = GamesAgain(list(self.store.since(state.num_games)))
-        if state.selfplay is None or not isinstance(self.pool, InlinePool):
+        if state.selfplay is None or not self.pool.keeps_games:
             self._settle_games_again()
             return
         with wrong_kind_errors(f"{place}: state of the unfinished games"):
@@ -344,7 +343,7 @@ class Session:
         if stored:
             append_stored_games(self.learner.buffer, self.game, stored, store=self.store)
             snapshot = self.pool.snapshot()
-            if snapshot is not None and isinstance(self.pool, InlinePool):
+            if snapshot is not None:
                 self.pool.restore(without_finished(snapshot, stored))
         return names_of(stored)
 

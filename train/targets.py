@@ -16,6 +16,7 @@ from alphago.types import (
     Int8Array,
     States,
     UInt8Array,
+    signs_for,
     value_for,
 )
 from selfplay.records import GameRecord, check_record
@@ -125,7 +126,7 @@ def searched_values(
         float32 [G, T], in [-1, 1], view of the player to move; of no use behind a game's end.
     """
     share = np.float32(1 / horizon)
-    signs: FloatArray = (1 - 2 * to_play).astype(np.float32)  # between player 0's view and this
+    signs = signs_for(to_play)
     own = signs * _in_lines(records, "root_values", np.float32)
     lengths = np.array([len(record.actions) for record in records])
     mean = np.array([record.returns[0] for record in records], np.float32)  # [G]

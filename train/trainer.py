@@ -19,7 +19,7 @@ from alphago.types import Weights
 from selfplay.cpus import usable_cpus
 from train.all_outputs import AllOutputs, join_outputs
 from train.distributed import Kind, Share, Team
-from train.losses import auxiliary_losses, compute_losses
+from train.losses import auxiliary_losses, compute_losses, total_loss
 from train.optimizers import (
     fill_tensors,
     make_moments,
@@ -308,12 +308,10 @@ class Trainer:
             weights=weights,
             weight_sum=weight_sum,
         )
-        total = terms.total
-        for name, loss in losses.items():
-            total = total + self._loss_weights[name] * loss
         # By names that no other number has, whatever a head is called.
         named = {f"auxiliary {head}": loss for head, loss in losses.items()}
-        return terms._asdict() | {"total": total} | named
+        total = total_loss(terms, losses, self._loss_weights)
+        return {"total": total} | terms._asdict() | named
 
     def _to_device(self, array: np.ndarray[Any, Any]) -> torch.Tensor:
         """Copies an array to the device; unlike for `from_numpy` it may be read-only."""

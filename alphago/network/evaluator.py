@@ -87,12 +87,10 @@ class NetworkEvaluator:
     Attributes:
         game: whose positions it sees.
         inference: how it evaluates the weights loaded last.
-        num_evaluations: rows evaluated since its creation.
     """
 
     game: Game
     inference: Inference
-    num_evaluations: int
 
     def __init__(self, game: Game, network_config: NetworkConfig, config: EvaluatorConfig) -> None:
         """Chooses device and backend. `load_weights` has to follow before the first evaluation.
@@ -107,7 +105,6 @@ class NetworkEvaluator:
         if config.num_threads is not None:
             torch.set_num_threads(config.num_threads)
         self._plan = choose_plan(config)
-        self.num_evaluations = 0
         self.game = game
         self._module = make_network(game.spec, network_config, seed=0).eval()
         self._backend: Backend | None = None
@@ -169,9 +166,7 @@ class NetworkEvaluator:
         """
         assert self._backend is not None, "evaluate called before load_weights"
         self._check(observations)
-        answer = self._backend.evaluate(observations)
-        self.num_evaluations += len(observations)
-        return answer
+        return self._backend.evaluate(observations)
 
     def _check(self, observations: UInt8Array) -> None:
         """Tells a caller's mistake before a backend does so in its own words."""

@@ -32,7 +32,8 @@ from alphago.search.config import SearchConfig
 from alphago.types import UInt8Array, Weights
 from alphago.yaml_files import read_yaml
 
-# What a config.yaml written before these options existed does not say of its evaluator.
+# What a config.yaml written before these options existed does not say of search and evaluator.
+_EARLIER_SEARCH: dict[str, Any] = {}
 _EARLIER_EVALUATOR: dict[str, Any] = {
     "backend": "auto",
     "policy_kl_limit": 0.005,
@@ -219,7 +220,7 @@ def read_play_settings(path: Path) -> PlaySettings:
         if evaluator["device"] == "cuda":
             evaluator["device"] = "auto"  # what was learnt on a GPU plays on any machine
         return PlaySettings(
-            search=SearchConfig(**config["search"]),
+            search=SearchConfig(**(_EARLIER_SEARCH | config["search"])),
             evaluator=EvaluatorConfig(**(_EARLIER_EVALUATOR | evaluator)),
         )
     except CheckpointError:

@@ -202,7 +202,7 @@ def _check_loads(
     """
     from alphago.games import make_game
     from alphago.network.network import load_weights, make_network
-    from train.followers import make_trainer, trainer_setup
+    from train.trainer_setup import make_trainer, trainer_setup
 
     network = make_network(make_game(checkpoint.game).spec, checkpoint.network, seed=0)
     for weights in (checkpoint.weights, checkpoint.best_weights):

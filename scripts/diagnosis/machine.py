@@ -217,7 +217,7 @@ def _default_run() -> DefaultRun:
     from alphago.network.evaluator import choose_plan
     from scripts.composition import compose_config, to_run_config
     from selfplay.resources import groups_per_actor, share_out
-    from train.followers import num_threads_of, trainer_setup
+    from train.trainer_setup import num_threads_of, trainer_setup
 
     config = to_run_config(compose_config([]))
     plan = choose_plan(config.evaluator)

@@ -10,7 +10,7 @@ from scripts.composition import compose_config, to_run_config
 from scripts.overrides import expand
 from scripts.speed.network import make_sample
 from selfplay.actors import SelfPlayActor
-from selfplay.play import NewNetwork
+from selfplay.reports import NewNetwork
 from train.config import actor_setup
 
 

@@ -12,8 +12,8 @@ from scripts.speed.gpu_watch import GpuWatch
 from scripts.speed.network import SampleNetwork, first_rows
 from selfplay.actors import ActorSetup, SelfPlayActor, with_groups
 from selfplay.places import OneMachine
-from selfplay.play import NewNetwork, PlayReport
 from selfplay.ray_pool import RayPool
+from selfplay.reports import NewNetwork, PlayReport
 from selfplay.resources import groups_per_actor
 from train.config import actor_setup
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from alphago.network.precision import Inference
 from selfplay.actors import ActorSetup, Result
-from selfplay.play import ActorMemory, NewNetwork, PlayReport, PlayStats
 from selfplay.records import GameRecord
+from selfplay.reports import ActorMemory, NewNetwork, PlayReport, PlayStats
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,9 +17,9 @@ from alphago.games.random_play import random_game
 from scripts.speed.sleeping_actor import SleepingActor, SleepingSetup
 from selfplay.actors import ActorSetup
 from selfplay.places import OneMachine
-from selfplay.play import ActorMemory, NewNetwork, PlayReport, PlayStats
 from selfplay.ray_pool import RayPool
 from selfplay.records import GameRecord
+from selfplay.reports import ActorMemory, NewNetwork, PlayReport, PlayStats
 from train.config import RunConfig
 from train.progress import PlainProgress
 from train.reporting import Reporter

@@ -12,7 +12,7 @@ from scripts.main import main
 from scripts.speed import openspiel, self_play
 from scripts.speed.network import make_sample
 from scripts.speed.rules import FreeEvaluator
-from selfplay.play import ActorMemory, PlayReport, PlayStats
+from selfplay.reports import ActorMemory, PlayReport, PlayStats
 from tests.scripts.tiny_run import TINY, tiny_config
 
 QUICK = [*TINY, "seconds=0.05", "actors=1"]

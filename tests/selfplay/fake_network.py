@@ -6,8 +6,9 @@ import numpy as np
 
 from alphago.games import Game, make_game
 from alphago.types import UInt8Array, Weights
-from selfplay.play import NewNetwork, SelfPlay
+from selfplay.play import SelfPlay
 from selfplay.records import GameRecord
+from selfplay.reports import NewNetwork
 from tests.search.evaluators import ObservedNetwork
 from tests.train.tiny import GUMBEL, SEARCH, selfplay_config
 

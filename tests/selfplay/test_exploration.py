@@ -9,8 +9,9 @@ from alphago.errors import ConfigError
 from alphago.search import BatchSearch
 from selfplay import play as module
 from selfplay.exploration import SMALLEST_SHARE, without_small_shares
-from selfplay.play import NewNetwork, SelfPlay
+from selfplay.play import SelfPlay
 from selfplay.records import check_record
+from selfplay.reports import NewNetwork
 from tests.reference.game_records import assert_same_record
 from tests.selfplay.fake_network import CONNECT_FOUR, make_selfplay, weights
 

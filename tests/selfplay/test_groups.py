@@ -16,9 +16,10 @@ from alphago.network.network import make_network, weights_of
 from alphago.types import Evaluation, States, Weights
 from selfplay.actors import SelfPlayActor, with_groups
 from selfplay.groups import play_groups, restore_groups, snapshot_groups, without_finished
-from selfplay.play import NewNetwork, PlayReport, SelfPlay
+from selfplay.play import SelfPlay
 from selfplay.pool import InlinePool
 from selfplay.records import GameRecord
+from selfplay.reports import NewNetwork, PlayReport
 from tests.reference.game_records import assert_same_record
 from tests.selfplay.fake_network import make_selfplay
 from tests.train.tiny import NETWORK, actor_setup, stored_records, streams, tiny_config, train

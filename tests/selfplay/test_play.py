@@ -11,8 +11,8 @@ from alphago.games.notation import replay
 from alphago.search import BatchSearch
 from selfplay import play as module
 from selfplay.game_in_progress import has_sure_winner, read_game
-from selfplay.play import NewNetwork
 from selfplay.records import GameRecord, check_record
+from selfplay.reports import NewNetwork
 from tests.reference.forced_pass_game import ForcedPassGame
 from tests.reference.game_records import assert_same_record
 from tests.selfplay.fake_network import CONNECT_FOUR, TTT, make_selfplay, weights

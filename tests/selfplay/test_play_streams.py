@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from selfplay.play import NewNetwork, without_finished
+from selfplay.play import without_finished
 from selfplay.records import check_record
+from selfplay.reports import NewNetwork
 from tests.reference.game_records import assert_same_record
 from tests.selfplay.fake_network import CONNECT_FOUR, TTT, make_selfplay, moves, weights
 from train.targets import rows_from_records

@@ -24,10 +24,10 @@ from alphago.types import Weights
 from scripts.ray_session import ray_session
 from selfplay.actors import ActorSetup
 from selfplay.places import OneMachine
-from selfplay.play import NewNetwork, PlayReport
 from selfplay.pool import InlinePool, SelfPlayPool
 from selfplay.ray_pool import RayPool
 from selfplay.records import GameRecord
+from selfplay.reports import NewNetwork, PlayReport
 from selfplay.silence import SilenceWatch
 from tests.reference.game_records import assert_same_record
 from tests.train.tiny import EVALUATOR, NETWORK, actor_setup, streams

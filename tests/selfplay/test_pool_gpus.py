@@ -16,8 +16,8 @@ from alphago.network.network import make_network, weights_of
 from scripts.ray_session import ray_session
 from selfplay.actors import ActorSetup
 from selfplay.places import OneMachine
-from selfplay.play import NewNetwork
 from selfplay.ray_pool import RayPool
+from selfplay.reports import NewNetwork
 from tests.train.tiny import NETWORK, actor_setup, streams
 
 NUM_ACTORS = 3

@@ -11,8 +11,8 @@ from alphago.errors import TrainingError
 from alphago.network.precision import Inference
 from selfplay import actor_slots, ray_pool, silence
 from selfplay.places import Place
-from selfplay.play import NewNetwork, PlayReport
 from selfplay.ray_pool import RayPool
+from selfplay.reports import NewNetwork, PlayReport
 from tests.train.tiny import actor_setup
 
 LIMIT_MINUTES = 10.0

@@ -26,8 +26,8 @@ from alphago.games import make_game
 from alphago.network.network import make_network, weights_of
 from scripts.ray_cluster import cluster_of
 from selfplay.cluster import ClusterPlaces, living_nodes, own_node
-from selfplay.play import NewNetwork
 from selfplay.ray_pool import RayPool
+from selfplay.reports import NewNetwork
 from tests.train.tiny import EVALUATOR, NETWORK, actor_setup, streams, tiny_config
 from tests.train.tiny import stored_records as records_of
 from train.config import RayConfig

@@ -19,9 +19,10 @@ from tests.train.training_setups import (
     trainer_config,
 )
 from train.distributed import Team
-from train.followers import Follower, TrainerSetup, make_trainer
+from train.followers import Follower
 from train.targets import TrainingRows
 from train.trainer import DivergedError, Trainer
+from train.trainer_setup import TrainerSetup, make_trainer
 
 SETTINGS = {"batch_size": 16, "learning_rate": 0.5, "weight_decay": 0.01}
 RESUMED_SETTINGS = SETTINGS | {"optimizer": "adamw", "learning_rate": 0.01, "ema_decay": 0.9}

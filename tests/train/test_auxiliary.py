@@ -186,7 +186,7 @@ def test_the_loss_by_hand_and_its_parts() -> None:
     losses = auxiliary_losses(outputs.auxiliary, targets=targets, weights=weights)
     metrics = trainer.step(rows, 0.0)
     assert metrics.auxiliary == pytest.approx({n: loss.item() for n, loss in losses.items()})
-    total = terms.total + 0.7 * losses["ownership"] + 0.2 * losses["score"]
+    total = terms.policy + terms.value + 0.7 * losses["ownership"] + 0.2 * losses["score"]
     assert metrics.loss == pytest.approx(total.item(), rel=1e-5)
     assert metrics.loss > metrics.policy_loss + metrics.value_loss
 

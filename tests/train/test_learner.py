@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from alphago.errors import RecordError, TrainingError
-from selfplay.play import ActorMemory, PlayReport, PlayStats
 from selfplay.record_store import RecordStore
+from selfplay.reports import ActorMemory, PlayReport, PlayStats
 from tests.reference.game_records import random_records
 from tests.train.tiny import tiny_config
 from tests.train.training_setups import TTT, make_trainer, random_rows

@@ -3,7 +3,13 @@ import math
 import pytest
 import torch
 
-from train.losses import auxiliary_losses, compute_losses, ownership_loss, score_loss
+from train.losses import (
+    auxiliary_losses,
+    compute_losses,
+    ownership_loss,
+    score_loss,
+    total_loss,
+)
 
 
 def losses(logits, values, policy_targets, value_targets, weights):
@@ -24,7 +30,7 @@ def test_closed_form_of_one_row() -> None:
     entropy = -sum(p * math.log(p) for p in (1 / 8, 2 / 8, 5 / 8))
     assert terms.policy.item() == pytest.approx(cross_entropy)
     assert terms.value.item() == pytest.approx(1.25**2)
-    assert terms.total.item() == pytest.approx(cross_entropy + 1.25**2)
+    assert total_loss(terms, {}, {}).item() == pytest.approx(cross_entropy + 1.25**2)
     assert terms.entropy.item() == pytest.approx(entropy)
     assert terms.kl.item() == pytest.approx(cross_entropy - math.log(2))
 
@@ -57,7 +63,7 @@ def test_the_gradient_is_policy_minus_target() -> None:
         value_targets=torch.tensor([-1.0]),
         weights=torch.tensor([1.0]),
     )
-    terms.total.backward()
+    total_loss(terms, {}, {}).backward()
     torch.testing.assert_close(logits.grad, torch.tensor([[1 / 8 - 0.5, 2 / 8 - 0.5, 5 / 8]]))
     torch.testing.assert_close(values.grad, torch.tensor([2 * 1.25]))
     assert not terms.kl.requires_grad

@@ -10,8 +10,8 @@ from tensorboard.backend.event_processing import plugin_event_accumulator
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import train.metrics
-from selfplay.play import ActorMemory, PlayReport
 from selfplay.pool import InlinePool
+from selfplay.reports import ActorMemory, PlayReport
 from tests.train.tiny import FakeProgress, log_lines, tiny_config
 from tests.train.tiny import train as train_in
 from train import session as session_module

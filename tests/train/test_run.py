@@ -11,10 +11,10 @@ import pytest
 import train.learner as learner_module
 import train.run as run_module
 from alphago.errors import CheckpointError
-from selfplay.play import PlayReport
 from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
 from selfplay.records import GameRecord
+from selfplay.reports import PlayReport
 from tests.train.tiny import (
     FakeProgress,
     log_lines,
@@ -409,7 +409,7 @@ def test_no_step_is_made_while_no_game_arrives(
         "make_pool",
         lambda setup, *, sitting, **rest: StuckPool(setup, actor=sitting),
     )
-    monkeypatch.setattr(Session, "is_given_up", lambda session: False)  # as with Ray's actors
+    monkeypatch.setattr(Session, "is_to_be_replayed", lambda session: False)  # as with Ray's actors
     progress = FakeProgress()
     changes = {"selfplay.games_per_call": 8, "replay.holdout_fraction": 0.0}
     config = tiny_config(changes, loop="asynchronous", games_per_iteration=100)

@@ -7,8 +7,8 @@ import pytest
 
 from alphago.errors import TrainingError
 from alphago.types import Weights
-from selfplay.play import NewNetwork
 from selfplay.pool import InlinePool
+from selfplay.reports import NewNetwork
 from tests.train.tiny import (
     FakeProgress,
     log_lines,

@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from scripts.ray_session import ray_session
-from selfplay.play import NewNetwork
 from selfplay.ray_pool import RayPool
+from selfplay.reports import NewNetwork
 from tests.train.tiny import (
     FakeProgress,
     log_lines,

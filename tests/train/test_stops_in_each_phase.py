@@ -10,9 +10,9 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import train.run as run_module
-from selfplay.play import PlayReport
 from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
+from selfplay.reports import PlayReport
 from tests.train.stops import STOPS, end_after, kill, press_ctrl_c, stop_at_call, stop_in_phase
 from tests.train.tiny import (
     FakeProgress,
