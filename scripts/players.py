@@ -14,7 +14,8 @@ PLAYER_HELP = (  # of the argument that names a player
     "random, minimax, alphabeta:depth=N, flat_mc:playouts=N,"
     " uct:playouts=N,seconds=S,exploration=C, gtp:COMMAND LINE, a network of `alphago games`, or"
     " the folder of a run or checkpoint:"
-    " RUN:simulations=N,seconds=S,exploration=C,fpu=R,precision=int8,step=N (or best, latest)"
+    " RUN:simulations=N,seconds=S,exploration=C,fpu=R,precision=int8,symmetries=N,"
+    "step=N (or best, latest)"
 )
 
 # Of a game of Go with a GTP program: more moves than nearly all games have.

@@ -26,6 +26,7 @@ from alphago.games import make_game
 from alphago.games.game import Game, GameSpec
 from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
 from alphago.network.network import NetworkConfig
+from alphago.network.symmetric_evaluator import SymmetricEvaluator
 from alphago.network.weights import NetworkInfo, load_player_network
 from alphago.players.network_player import NetworkPlayer, as_seen
 from alphago.search.config import SearchConfig
@@ -75,6 +76,7 @@ def make_network_player(
     precision: str | None,
     name: str,
     seed: int,
+    num_symmetries: int = 1,
     seconds: float | None = None,
     constants: Mapping[str, float] = MappingProxyType({}),
 ) -> NetworkPlayer:
@@ -87,6 +89,7 @@ def make_network_player(
         num_simulations: per move, 0 for the raw policy; None for `NUM_SIMULATIONS`, or with
             `seconds` for as many as there is time and memory for.
         precision: of the network, see `EvaluatorConfig`; None for that of the run.
+        num_symmetries: images of each position that the network is asked about.
         name: how the player is called in results.
         seed: of its random choices.
         seconds: time per move, None for any.
@@ -96,8 +99,9 @@ def make_network_player(
         The player, on a GPU if there is one.
 
     Raises:
-        PlayerError: if the network cannot play this game, memory has no room for so many
-            simulations, or int8 is asked for and there are no positions to calibrate it on.
+        PlayerError: if the network cannot play this game, the game has not so many symmetries,
+            memory has no room for so many simulations, or int8 is asked for and there are no
+            positions to calibrate it on.
         CheckpointError: if something is missing or broken.
     """
     try:
@@ -111,10 +115,15 @@ def make_network_player(
     if num_simulations is None and seconds is None:
         num_simulations = NUM_SIMULATIONS
     seen_game = as_seen(game, learnt=own_game)
-    evaluator = load_evaluator(found, seen_game, settings.evaluator, precision=precision, name=name)
+    most = len(seen_game.spec.symmetries)
+    if num_symmetries > most:
+        allowed = f"an integer from 1 to {most} ({game.spec.name})"
+        raise PlayerError(f"{name}: symmetries: got {num_symmetries}, allowed: {allowed}")
+    network = load_evaluator(found, seen_game, settings.evaluator, precision=precision, name=name)
+    is_plain = num_symmetries == 1
     return NetworkPlayer(
         game,
-        evaluator,
+        network if is_plain else SymmetricEvaluator(network, num_symmetries=num_symmetries),
         search_config=replace(settings.search, **constants),
         num_simulations=num_simulations,
         name=name,

@@ -10,6 +10,7 @@
     runs/demo:seconds=1              for so long a move; with simulations=N too, what is spent first
     runs/demo:exploration=0.9        with another c of PUCT; also fpu=R, the first-play reduction
     runs/demo:precision=fp32         evaluated in fp32, bf16 or int8; also precision=auto
+    runs/demo:symmetries=8           asked about so many images of each position, answers averaged
     runs/demo:step=4000              the network of that optimiser step; also step=best, step=latest
     runs/demo/checkpoints/00004000   one checkpoint
     go_9x9                           a network that comes with the package, with the same options
@@ -76,7 +77,8 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "human": (),
     ENGINE_PREFIX: (),
 }
-_PATH_KEYS = ("simulations", "seconds", "exploration", "fpu", "precision", "step")
+_PATH_KEYS = ("simulations", "seconds", "exploration", "fpu", "precision", "symmetries", "step")
+MAX_SYMMETRIES = 8  # of a square
 # What they are in `SearchConfig`.
 _SEARCH_KEYS = {"exploration": "exploration_init", "fpu": "fpu_reduction"}
 _PRECISIONS = ("auto", "int8", "bf16", "fp32")  # the network's, without importing torch
@@ -306,6 +308,9 @@ def _make_network_player(
     if precision is not None and precision not in _PRECISIONS:
         allowed = ", ".join(_PRECISIONS)
         raise PlayerError(f"{text}: precision: got {precision!r}, allowed: {allowed}")
+    num_symmetries = read_integer(
+        text, "symmetries", options, default=1, lowest=1, highest=MAX_SYMMETRIES
+    )
     constants = {
         name: read_constant(text, key, options)
         for key, name in _SEARCH_KEYS.items()
@@ -322,6 +327,7 @@ def _make_network_player(
         num_simulations=num_simulations,
         constants=constants,
         precision=precision,
+        num_symmetries=num_symmetries,
         name=text,
         seed=seed,
         seconds=seconds,

@@ -4,10 +4,12 @@ import json
 import time
 
 import pytest
+import torch
 
 from alphago.games import make_game
 from alphago.network.hardware import computes_int8
 from scripts.bench import describe
+from scripts.machine import describe_machine
 from scripts.main import main
 from scripts.speed import openspiel, self_play
 from scripts.speed.network import make_sample
@@ -204,3 +206,13 @@ def test_the_bench_says_what_is_different_about_openspiel(
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "OpenSpiel" in line]
     assert "its Go does not have boards of 3x2" in line
     assert line.split()[-1] == "-"
+
+
+def test_a_machine_whose_cuda_does_not_work_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **settings: object) -> None:
+        raise RuntimeError("CUDA error: no kernel image is available")
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", refuse)
+    monkeypatch.setattr(torch, "ones", refuse)
+    assert describe_machine()["gpu"] is None

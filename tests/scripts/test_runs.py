@@ -1,6 +1,7 @@
 """Train, resume, play, match and suite on one tiny run, through the command line."""
 
 import dataclasses
+import io
 import json
 import shutil
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from alphago.network import evaluator
 from scripts.main import main
 from scripts.train import describe_best, options_to_go_on, program
 from tests.scripts.tiny_run import TINY, tiny_config
@@ -27,6 +29,35 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(finished: Path, tmp_path: Path) -> Path:
     """A copy of the finished run, to be changed."""
     return Path(shutil.copytree(finished, tmp_path / "copy"))
+
+
+def test_no_file_of_a_run_is_a_pickle(finished: Path) -> None:
+    files = [path for path in finished.rglob("*") if path.is_file()]
+    assert len(files) > 8
+    heads = {path.relative_to(finished): path.read_bytes()[:2] for path in files}
+    assert not [path for path, head in heads.items() if head[:1] == b"\x80"]
+    archives = {path.suffix for path, head in heads.items() if head == b"PK"}
+    assert archives <= {".npz"}  # without pickles, see tests/test_no_code_from_files.py
+
+
+def test_cuda_that_does_not_work_is_told_once_in_a_whole_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(evaluator, "cuda_fault", lambda: "the driver is too old")
+    evaluator._warn_of_cuda.cache_clear()
+    assert main(["train", *TINY, "evaluator.device=auto", f"run_dir={tmp_path / 'run'}"]) == 0
+    told = [line for line in caplog.messages if "CUDA does not work" in line]
+    assert len(told) == 1
+
+
+def test_a_trained_network_plays_a_person(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("4\nq\n"))
+    assert main(["play", str(finished)]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("X") > 1  # the person's stone, drawn
+    assert "error" not in err
 
 
 def test_train_prints_its_folder_first_and_how_to_go_on_last(
@@ -177,8 +208,8 @@ def test_a_run_killed_before_ray_has_started_can_be_resumed(
 def test_resume_lists_what_changes_and_goes_on(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["games=16", "train.learning_rate=1e-3", "selfplay.num_simulations=3", "network=tiny"]
-    assert main(["resume", str(run), *words[:3]]) == 0
+    words = ["games=16", "train.learning_rate=1e-3", "selfplay.num_simulations=3"]
+    assert main(["resume", str(run), *words]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines[1:5]] == [
         ["changed", "old", "new"],

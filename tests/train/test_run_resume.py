@@ -202,6 +202,17 @@ def test_a_run_goes_on_with_changed_options(changes: dict[str, object], stopped:
     assert result.num_games >= num_games + 6
 
 
+def test_changed_options_take_effect(stopped: Path) -> None:
+    before = log_lines(stopped, "iteration")[-1]
+    assert before["optimizer/learning_rate"] != pytest.approx(1e-4)
+    assert before["selfplay/full_budget"] != 9
+    changes: dict[str, object] = {"train.learning_rate": 1e-4, "selfplay.num_simulations": 9}
+    train(stopped, tiny_config(changes, games=len(stored_records(stopped)) + 6), resume=True)
+    after = log_lines(stopped, "iteration")[-1]
+    assert after["optimizer/learning_rate"] == pytest.approx(1e-4)
+    assert after["selfplay/full_budget"] == 9
+
+
 def test_another_loop_and_smaller_keep_go_on(stopped: Path) -> None:
     config = tiny_config(NEVER, games=24, loop="asynchronous", keep_checkpoints=1)
     result = train(stopped, config, resume=True)
