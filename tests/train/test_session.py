@@ -12,7 +12,7 @@ import yaml
 
 from alphago.errors import CheckpointError
 from tests.train.tiny import stored_records, tiny_config, train
-from train import followers
+from train import trainer_setup
 from train import session as session_module
 from train.checkpoint import load_checkpoint, newest_checkpoint, save_checkpoint
 from train.config import RunConfig
@@ -297,8 +297,8 @@ def test_beside_actors_a_trainer_on_cpus_takes_half_of_them(
         made.append(train.num_threads)
         raise NoTrainer
 
-    monkeypatch.setattr(followers, "Trainer", make_no_trainer)
-    monkeypatch.setattr(followers, "num_threads_for", lambda team: 5)
+    monkeypatch.setattr(trainer_setup, "Trainer", make_no_trainer)
+    monkeypatch.setattr(trainer_setup, "num_threads_for", lambda team: 5)
     monkeypatch.setattr(session_module, "choose_device", lambda name: torch.device(device))
     for num_threads in (None, 3):
         config = tiny_config({"train.num_threads": num_threads, "selfplay.mode": mode}, loop=loop)
