@@ -12,8 +12,8 @@ import yaml
 
 from alphago.errors import CheckpointError
 from tests.train.tiny import stored_records, tiny_config, train
-from train import trainer_setup
 from train import session as session_module
+from train import trainer_setup
 from train.checkpoint import load_checkpoint, newest_checkpoint, save_checkpoint
 from train.config import RunConfig
 from train.replay_buffer import ReplayBuffer
