@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from scripts.arguments import CommandLineError, one_line
+from scripts.ray_session import RECONNECT
 from selfplay.cluster import CLIENT, living_nodes
 from selfplay.places import Node, plan_places
 from train.config import RunConfig
@@ -30,7 +31,7 @@ ACTORS_ENVIRONMENT = {"OMP_WAIT_POLICY": "passive"}  # as in `main`
 def cluster_of(config: RunConfig) -> Iterator[None]:
     """Is a part of the cluster that a run names for the time of the block, if it names one.
 
-    Its actors end with the block.
+    Its actors end with the block, unless the cluster has ended before.
 
     Raises:
         CommandLineError: if there is no cluster, it cannot be joined, or has no room for an actor.
@@ -40,6 +41,8 @@ def cluster_of(config: RunConfig) -> Iterator[None]:
         return
     place = find_cluster(config.ray.address)
     check_answers(place)
+    for name, value in RECONNECT.items():
+        os.environ.setdefault(name, value)
     import ray
 
     from selfplay.ray_processes import RayProcesses
@@ -53,7 +56,10 @@ def cluster_of(config: RunConfig) -> Iterator[None]:
             check_room(living_nodes(), config)
             yield
         finally:
-            ray.shutdown() if processes is None else processes.leave()
+            if processes is None:
+                ray.shutdown()
+            else:
+                processes.leave()
 
 
 def find_cluster(address: str) -> str:

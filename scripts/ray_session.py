@@ -19,14 +19,14 @@ from scripts.arguments import CommandLineError
 MAX_FOLDER_BYTES = 40
 FOLDER_PREFIX = "alphago-"
 LOCK_FILE = "lock"
-ENVIRONMENT = {
+# Ray ends this process, whatever it is doing, so many seconds after its control service has ended;
+# `RayProcesses` says so in words, but not while steps are being learnt.
+RECONNECT = {"RAY_gcs_rpc_server_reconnect_timeout_s": "300"}
+ENVIRONMENT = RECONNECT | {
     # Without clusters Ray listens on 127.0.0.1 alone, on Linux too, whatever the name says.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # actors may see the GPU
     "RAY_USAGE_STATS_ENABLED": "0",  # neither question nor report
-    # Ray ends this process, whatever it is doing, so many seconds after its control service has
-    # ended; `RayProcesses` says so in words, but not while steps are being learnt.
-    "RAY_gcs_rpc_server_reconnect_timeout_s": "300",
 }
 AUTHENTICATION_LOGGER = "ray._private.authentication.authentication_token_setup"  # says it is on
 STRAGGLERS_S = 5.0  # for processes of Ray to end by themselves
@@ -70,7 +70,10 @@ def ray_session(*, num_actors: int, num_gpus: int = 0) -> Iterator[None]:
             yield
         finally:
             family = _family(folder)
-            ray.shutdown() if processes is None else processes.leave()
+            if processes is None:
+                ray.shutdown()
+            else:
+                processes.leave()
             _end_stragglers(family)
             _remove(folder)
 

@@ -25,6 +25,7 @@ from selfplay.cpus import usable_cpus
 _MOST_PLAYERS = 8
 
 _CLOSE_S = 5.0  # for a worker to end its GTP programs; then it is ended with them
+_LOOK_S = 1.0  # how often the processes of Ray are looked for while workers play
 
 
 # Which task it was (from 0, in the order in which they were taken) and its result.
@@ -275,8 +276,10 @@ class RayWorkers:
         """
         import ray
 
+        from selfplay.ray_processes import RayProcesses
         from selfplay.resources import gpu_share
 
+        self._processes = RayProcesses()
         share = gpu_share(num_actors=num_workers, num_gpus=num_gpus)
         # One CPU: Ray makes it OMP_NUM_THREADS.
         self._remote_worker = ray.remote(num_cpus=1, num_gpus=share)(MatchWorker)
@@ -289,8 +292,6 @@ class RayWorkers:
         self, tasks: Iterable[MatchTask], *, progress: MatchProgress | None = None
     ) -> FinishedTasks:
         """Plays as many tasks at a time as there are workers, see `Workers`."""
-        import ray
-
         upcoming, numbers = iter(tasks), itertools.count()
         calls: dict[Any, tuple[int, int]] = {}  # open call -> the task's number, the worker's slot
         try:
@@ -302,24 +303,40 @@ class RayWorkers:
                     calls[self._actor(slot).play.remote(task)] = (next(numbers), slot)
                 if not calls:
                     return
-                ready, _ = ray.wait(list(calls), num_returns=1)
+                ready = self._wait(list(calls))
                 number, slot = calls[ready[0]]
                 result = _answer(ready[0], slot=slot)
                 del calls[ready[0]]
                 yield number, result
         finally:
-            for _, slot in calls.values():
-                self._end(slot)
+            self._end([slot for _, slot in calls.values()])
 
     def close(self) -> None:
         """Ends all workers and their GTP programs; what they are playing is dropped."""
         import ray
 
-        goodbyes = [actor.close.remote() for actor in self._actors.values()]
-        if goodbyes:
-            ray.wait(goodbyes, num_returns=len(goodbyes), timeout=_CLOSE_S)
-        for slot in list(self._actors):
-            self._end(slot)
+        from selfplay.ray_processes import RayLostError
+
+        with contextlib.suppress(RayLostError):
+            self._processes.look_now()
+            goodbyes = [actor.close.remote() for actor in self._actors.values()]
+            if goodbyes:
+                ray.wait(goodbyes, num_returns=len(goodbyes), timeout=_CLOSE_S)
+        self._end(list(self._actors))
+
+    def _wait(self, calls: list[Any]) -> list[Any]:
+        """Waits until a call is answered.
+
+        Raises:
+            RayLostError: if Ray has ended meanwhile.
+        """
+        import ray
+
+        ready: list[Any] = []
+        while not ready:
+            self._processes.look()
+            ready, _ = ray.wait(calls, num_returns=1, timeout=_LOOK_S)
+        return ready
 
     def _actor(self, slot: int) -> Any:
         """Returns the worker of a slot, started if there is none."""
@@ -328,8 +345,17 @@ class RayWorkers:
             self._process_ids[slot] = self._actors[slot].process_id.remote()
         return self._actors[slot]
 
-    def _end(self, slot: int) -> None:
-        """Ends a worker at once, and the programs that it has started, which would outlive it."""
+    def _end(self, slots: list[int]) -> None:
+        """Ends workers at once; without Ray they end by themselves."""
+        from selfplay.ray_processes import RayLostError
+
+        with contextlib.suppress(RayLostError):
+            self._processes.look_now()
+            for slot in slots:
+                self._end_one(slot)
+
+    def _end_one(self, slot: int) -> None:
+        """Ends a worker, and the programs that it has started, which would outlive it."""
         import ray
         from ray.exceptions import GetTimeoutError, RayError
 
@@ -346,13 +372,12 @@ class RayWorkers:
 
 def _answer(call: Any, *, slot: int) -> Any:
     """Returns what a call answered; an error of ours comes as it was raised in the worker."""
-    from selfplay.actor_slots import DEAD, answer_of
+    from selfplay.actor_slots import DEAD, answer_of, reason_of_death
 
     try:
         return answer_of(call)
     except DEAD as error:
-        reason = str(error).splitlines()[0]
-        raise WorkerError(f"worker {slot + 1} died: {reason}") from error
+        raise WorkerError(f"worker {slot + 1} died: {reason_of_death(error)}") from error
 
 
 def _num_gpus() -> int:

@@ -230,12 +230,19 @@ class RayPool:
         return reports
 
     def _attempt(self, action: Callable[..., Any], *arguments: Any) -> Any:
-        """Does something and puts off what it raises, since other reports may have arrived."""
+        """Does something and puts off what it raises, since other reports may have arrived.
+
+        Does nothing once Ray is lost, whatever else failed before.
+        """
+        if isinstance(self._failure, RayLostError):
+            return None
         try:
             return action(*arguments)
+        except RayLostError as error:
+            self._failure = error
         except Exception as error:
             self._failure = self._failure or error
-            return None
+        return None
 
     def _take(self, call: Any) -> Any:
         """Takes the answer of a call; None if its actor is dead."""

@@ -6,6 +6,7 @@ raylet at a call that needs it, without the control service (GCS) once
 """
 
 import contextlib
+import math
 import socket
 import time
 from typing import Any
@@ -50,6 +51,7 @@ class RayProcesses:
         """
         for name, (host, port) in self._addresses.items():
             if not _is_listening(host, port):
+                self._looked = -math.inf  # the next look tells it again
                 raise RayLostError(f"Ray's {name} at {host}:{port} has ended; was it killed?")
         self._looked = time.monotonic()
 
@@ -69,7 +71,7 @@ def _addresses() -> dict[str, tuple[str, int]]:
     """Returns host and port by the name of the process."""
     context = ray.get_runtime_context()
     nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
-    own = next(node for node in nodes if node["NodeID"] == context.get_node_id())
+    (own,) = (node for node in nodes if node["NodeID"] == context.get_node_id())
     host, _, port = context.gcs_address.rpartition(":")
     return {
         "raylet": (own["NodeManagerAddress"], own["NodeManagerPort"]),

@@ -56,7 +56,7 @@ class Reporter:
 
     def _again(self) -> str:
         """Says what becomes of the games with which the last sitting ended."""
-        if self._session.config.selfplay.mode == "ray":
+        if not self._session.pool.keeps_games:
             return "; those that were unfinished are dropped"
         num_games = self._session.games_again.num_games
         text = f"; {num_games} of them, of an iteration that was stopped, are played again"

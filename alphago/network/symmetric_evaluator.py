@@ -14,9 +14,9 @@ class SymmetricEvaluator:
     """A network's answers, averaged over symmetries of the game.
 
     A network has learnt symmetries, but is not symmetrical: what it says of the images of a
-    position differs, and the mean is nearer to the truth than each of them. That costs as many
-    evaluations. AlphaGo Zero asks about one image of each leaf, drawn at random (Methods, "Expand
-    and evaluate"); here nothing is left to chance, and equal positions have equal answers.
+    position differs, and the mean is on average nearer to the truth than one of them. That costs
+    as many evaluations. AlphaGo Zero asks about one image of each leaf, drawn at random (Methods,
+    "Expand and evaluate"); here nothing is left to chance, and equal positions have equal answers.
 
     Attributes:
         game: whose positions it sees.
@@ -29,6 +29,7 @@ class SymmetricEvaluator:
         self.network = network
         self.num_symmetries = num_symmetries
         self._symmetries = network.game.spec.symmetries[:num_symmetries]
+        self._upright = [inverse(symmetry).actions for symmetry in self._symmetries]
         assert len(self._symmetries) == num_symmetries, "more images than the game has symmetries"
 
     @property
@@ -47,8 +48,5 @@ class SymmetricEvaluator:
         answer = self.network.evaluate_observations(np.concatenate(images))
         logits = answer.prior_logits.reshape(self.num_symmetries, len(states), -1)
         values = answer.value.reshape(self.num_symmetries, len(states))
-        upright = [
-            image[:, inverse(symmetry).actions]
-            for image, symmetry in zip(logits, self._symmetries, strict=True)
-        ]
+        upright = [image[:, actions] for image, actions in zip(logits, self._upright, strict=True)]
         return Evaluation(np.mean(upright, axis=0), values.mean(axis=0))

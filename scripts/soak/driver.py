@@ -65,7 +65,13 @@ class Driver:
         return time.monotonic() - self._started
 
     def send(self, signum: int) -> None:
-        """Sends the process that learns a signal, and nobody else."""
+        """Sends the process that learns a signal, and nobody else.
+
+        Raises:
+            psutil.NoSuchProcess: if it has ended.
+        """
+        if self._process.poll() is not None:
+            raise psutil.NoSuchProcess(self.pid)
         self._process.send_signal(signum)
 
     def end(self) -> None:

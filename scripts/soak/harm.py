@@ -17,7 +17,7 @@ LONGEST_WAIT_S = 60.0  # for the moment at which a fault is to be made
 _MOST_BYTES = 20_000  # a limit on files: a checkpoint has larger ones
 _POLL_S = 0.002  # how exactly a moment is met
 
-# Raises MissedError where what is to be harmed is not there in time.
+# Raises MissedError or psutil.NoSuchProcess where what is to be harmed is not there in time.
 Harm: TypeAlias = Callable[[Sittings, Fault], None]
 
 

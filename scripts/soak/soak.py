@@ -190,8 +190,8 @@ def make_faults(
         get_to_work(sittings)
         due_s = number * pace_s - (time.monotonic() - began)
         sittings.watch(max(fault.pause_s, due_s))
-        at_s = time.monotonic()
-        if not make_fault(sittings, fault):
+        at_s = make_fault(sittings, fault)
+        if at_s is None:
             faults.missed.append(fault.kind)
             report(f"{number + 1} of {len(plan)}: {fault.kind} could not be made")
             continue
@@ -207,10 +207,15 @@ def make_faults(
     return faults
 
 
-def make_fault(sittings: Sittings, fault: Fault) -> bool:
-    """Tries to make a fault a few times, since a run may end by itself; tells whether it was."""
+def make_fault(sittings: Sittings, fault: Fault) -> float | None:
+    """Tries to make a fault a few times, since a run may end by itself.
+
+    Returns:
+        The moment at which the try that succeeded began, None if none did.
+    """
     for _ in range(_TRIES):
         get_to_work(sittings)
+        began = time.monotonic()
         sittings.note_fault(fault.kind)
         try:
             HARMS[fault.kind](sittings, fault)
@@ -218,8 +223,8 @@ def make_fault(sittings: Sittings, fault: Fault) -> bool:
             continue
         if fault.kind in FATAL:
             sittings.wait_for_end()
-        return True
-    return False
+        return began
+    return None
 
 
 def get_to_work(sittings: Sittings) -> None:

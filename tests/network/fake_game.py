@@ -76,7 +76,7 @@ def make_evaluator_config(**changes):
         "backend": "auto",
         "precision": "fp32",
         "policy_kl_limit": 0.005,
-        "value_error_limit": 0.02,
+        "value_error_limit": 0.03,
         "num_positions": 256,
         "num_threads": None,
     }

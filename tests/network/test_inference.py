@@ -43,7 +43,7 @@ from tests.network.numpy_graph import evaluate
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 GAME = FakeGame(17, 5, 4, 21)
 NATIVE = native_precision(CPU)
-LIMITS = PrecisionError(policy_kl=0.005, value_error=0.02)
+LIMITS = PrecisionError(policy_kl=0.005, value_error=0.03)  # those of the default configuration
 
 
 def make_plan(*, backend="openvino", precision="int8", limit=LIMITS):
@@ -172,9 +172,9 @@ def test_errors_of_large_logits_are_finite():
 @pytest.mark.parametrize(
     ("error", "is_within"),
     [
-        ((0.005, 0.02), True),
+        ((0.005, 0.03), True),
         ((0.0051, 0.0), False),
-        ((0.0, 0.021), False),
+        ((0.0, 0.031), False),
         ((np.nan, 0.0), False),
         ((0.0, np.nan), False),
     ],

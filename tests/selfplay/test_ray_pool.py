@@ -12,6 +12,7 @@ from alphago.network.precision import Inference
 from selfplay import actor_slots, ray_pool, silence
 from selfplay.places import Place
 from selfplay.ray_pool import RayPool
+from selfplay.ray_processes import RayLostError
 from selfplay.reports import NewNetwork, PlayReport
 from tests.train.tiny import actor_setup
 
@@ -138,10 +139,13 @@ class FakeRay:
 
 
 class FakeProcesses:
-    """Processes of Ray that never end."""
+    """Processes of Ray that the test ends."""
+
+    are_lost = False
 
     def look(self) -> None:
-        pass
+        if FakeProcesses.are_lost:
+            raise RayLostError("Ray's raylet has ended")
 
     look_now = look
 
@@ -168,6 +172,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
     monkeypatch.setattr(actor_slots, "ray", fake)
     monkeypatch.setattr(ray_pool, "ray", fake)
     monkeypatch.setattr(ray_pool, "RayProcesses", FakeProcesses)
+    monkeypatch.setattr(FakeProcesses, "are_lost", False)
     monkeypatch.setattr(actor_slots, "time", fake)
     monkeypatch.setattr(silence, "time", fake)
     yield fake
@@ -533,6 +538,53 @@ def test_each_actor_of_a_machine_has_a_seat_of_its_own_which_the_next_one_takes_
     while len(ray.actors) == 4:
         pool.collect(1.0)
     assert ray.actors[4].seat == 0
+
+
+class LostRay(FakeRay):
+    """Ray without its processes: a call would end the process that makes it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("put", "kill", "remote"):
+            pytest.fail(f"ray.{name} was called")
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("action", ["collect", "drain", "map", "publish", "store_share"])
+def test_without_rays_processes_the_run_ends_and_ray_is_left_alone(
+    action: str, ray: FakeRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = open_pool(FakePlaces(a=2))
+    monkeypatch.setattr(FakeProcesses, "are_lost", True)
+    ray.__class__ = LostRay
+    actions: dict[str, Callable[[], object]] = {
+        "collect": lambda: pool.collect(1.0),
+        "drain": lambda: pool.drain(1.0),
+        "map": lambda: pool.map(never, [()], give_up=never),
+        "publish": lambda: pool.publish(network(9)),
+        "store_share": pool.store_share,
+    }
+    with pytest.raises(RayLostError, match="raylet has ended"):
+        actions[action]()
+    pool.close()
+    assert pool.num_actors == 1
+
+
+def test_an_actor_that_died_with_ray_is_not_replaced(
+    ray: FakeRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = open_pool(FakePlaces(a=2))
+    ray.actors[0].error = dead()
+
+    def wait_and_lose(calls: list[Call], **how: Any) -> tuple[list[Call], list[Call]]:
+        ready = FakeRay.wait(ray, calls, **how)
+        monkeypatch.setattr(FakeProcesses, "are_lost", True)
+        monkeypatch.setattr(ray, "kill", lambda actor: pytest.fail("ray.kill was called"))
+        return ready
+
+    monkeypatch.setattr(ray, "wait", wait_and_lose)
+    with pytest.raises(RayLostError):
+        play(pool)
+    assert len(ray.actors) == 2
 
 
 def test_close_ends_all_actors(ray: FakeRay, caplog: pytest.LogCaptureFixture) -> None:

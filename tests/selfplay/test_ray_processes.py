@@ -95,4 +95,5 @@ def test_run_whose_ray_is_killed_ends_with_the_reason(
     last = told.strip().splitlines()[-1]
     assert last.startswith(f"alphago train: error: {expected} at 127.0.0.1:"), told
     assert "Traceback" not in told
-    assert any((tmp_path / "run" / "checkpoints").iterdir())
+    check = [sys.executable, "-m", "scripts.main", "check", str(tmp_path / "run")]
+    assert subprocess.run(check, capture_output=True).returncode == 0

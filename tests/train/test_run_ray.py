@@ -92,7 +92,9 @@ def test_a_run_survives_the_death_of_an_actor_and_is_resumed(
     if loop == "asynchronous":
         return
     # The resumed run goes on with actors whose random streams were never used.
-    again = train(folder, tiny_config(changes, games=30, loop=loop), resume=True)
+    progress = FakeProgress()
+    again = train(folder, tiny_config(changes, games=30, loop=loop), resume=True, progress=progress)
+    assert "; those that were unfinished are dropped" in progress.messages[0]
     assert again.num_games >= 30
     assert again.step > result.step
     names = streams(stored_records(folder))

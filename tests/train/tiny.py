@@ -49,7 +49,7 @@ EVALUATOR = EvaluatorConfig(
     backend="auto",
     precision="fp32",
     policy_kl_limit=0.005,
-    value_error_limit=0.02,
+    value_error_limit=0.03,
     num_positions=32,
     num_threads=1,
 )
