@@ -69,7 +69,7 @@ def test_every_ablation_of_the_project_composes_and_each_variant_changes_somethi
     ablation = load_ablation(path)
     configs = compose_runs(ablation)  # refuses variants that change nothing
     assert list(configs) == [BASE, *ablation.variants]
-    assert ablation.games >= 200
+    assert ablation.games >= 100
 
 
 def test_an_ablation_of_the_project_is_found_by_name(tmp_path: Path) -> None:

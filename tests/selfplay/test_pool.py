@@ -252,7 +252,7 @@ def check_int8(inference: Inference | None) -> None:
 # ----- Ray
 
 
-def test_weights_are_put_into_the_store_once_per_version(
+def test_a_network_is_put_into_the_store_once(
     pool: RayPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put: list[object] = []
@@ -260,10 +260,10 @@ def test_weights_are_put_into_the_store_once_per_version(
     monkeypatch.setattr(ray, "put", lambda value: (put.append(value), original(value))[1])
     pool.publish(NewNetwork(1, weights()))
     play(pool, 8)
-    assert len(put) == 2  # the weights, and the positions
+    assert len(put) == 1
     pool.publish(NewNetwork(2, weights(1)))
     play(pool, 8)
-    assert len(put) == 4
+    assert len(put) == 2
 
 
 def test_an_actor_has_no_more_calls_open_than_allowed(pool: RayPool) -> None:
