@@ -176,9 +176,8 @@ def test_a_pool_plays_with_the_published_weights(kind: str, pools: list[RayPool]
         assert_same_record(record, expected[tuple(record.seed.tolist())])
 
     pool.publish(NewNetwork(5, weights(1)))
-    later = play(pool, 24)
+    later = play(pool, 24) + play_until(pool, version=5)
     assert {r.network_version for r in later} == {0, 5}  # games go on with the new weights
-    assert later[-1].network_version == 5
     later += [r for report in drain(pool) for r in report.records]
     assert not pool.is_busy()
     assert pool.drain(0.0) == []
