@@ -35,6 +35,7 @@ from train.weight_average import WeightAverage
 # Of policy and value, nats and squared value; even a uniform guess over 19x19 costs 6, so beyond
 # this nothing is learnt. Auxiliary losses are as large as their units and weights make them.
 HIGHEST_LOSS = 100.0
+SMALLER = "use a smaller network, or fewer actors on this GPU"  # where the network has no room
 
 Network: TypeAlias = Callable[[torch.Tensor], NetworkOutputs]  # of planes [M, C, H, W]
 
@@ -82,7 +83,7 @@ class Trainer:
         precision = config.precision
         self.precision = native_precision(self._device) if precision == "auto" else precision
         self.network = make_network(spec, network_config, seed=seed)
-        with self._memory_errors():
+        with self._memory_errors(SMALLER):
             self.network.to(self._device).train()
         put_channels_last(self.network)
         if team is not None and self._device.type == "cuda":
@@ -262,7 +263,7 @@ class Trainer:
     def _make_room(self, num_steps: int) -> None:
         """Sets the number of steps made, and makes the tensors an optimiser has after so many."""
         if num_steps > 0:
-            with self._memory_errors():
+            with self._memory_errors(SMALLER):
                 make_moments(self.config.optimizer, self._optimizer, self._parameters)
         self.num_steps = num_steps
 
@@ -340,14 +341,14 @@ class Trainer:
         return nullcontext() if self._team is None else self._team.exchange()
 
     @contextmanager
-    def _memory_errors(self) -> Iterator[None]:
+    def _memory_errors(self, advice: str | None = None) -> Iterator[None]:
         """Turns a device out of memory into a message that says what to do."""
         try:
             yield
         except torch.OutOfMemoryError as error:
+            advice = advice or f"lower train.batch_size (now {self.config.batch_size})"
             raise TrainingError(
-                f"step {self.num_steps}: the device is out of memory; lower train.batch_size"
-                f" (now {self.config.batch_size})"
+                f"step {self.num_steps}: the device is out of memory; {advice}"
             ) from error
 
 

@@ -362,3 +362,35 @@ def test_a_game_on_a_board_that_is_not_square() -> None:
 def test_settings_out_of_range_are_named(key: str, value: object) -> None:
     with pytest.raises(ConfigError, match=f"train.{key}"):
         trainer_config(**{key: value})
+
+
+def test_a_device_without_memory_names_the_batch_size_and_changes_nothing() -> None:
+    trainer = make_trainer()
+    before = trainer.play_weights()
+
+    def refuse(*arguments: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
+
+    hook = next(trainer.network.children()).register_forward_hook(refuse)
+    for action in (
+        lambda: trainer.step(random_rows(1), 0.0),
+        lambda: trainer.validate(random_rows(1)),
+    ):
+        with pytest.raises(
+            TrainingError, match=r"out of memory; lower train.batch_size \(now 16\)"
+        ):
+            action()
+    hook.remove()
+    for name, array in trainer.play_weights().items():
+        np.testing.assert_array_equal(array, before[name])
+    assert trainer.num_steps == 0
+    assert trainer.network.training
+
+
+def test_a_device_without_memory_for_the_network_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
+
+    monkeypatch.setattr(torch.nn.Module, "to", refuse)
+    with pytest.raises(TrainingError, match="out of memory; use a smaller network"):
+        make_trainer()
