@@ -1,15 +1,13 @@
 """One unfinished game of self-play: what its record will hold, and whether its winner is sure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from alphago.games.game import Game
-from alphago.games.notation import replay
 from alphago.types import FloatArray
-from selfplay.records import ROUNDING
+from selfplay.policy_targets import PolicyTarget, sparse
 
 DECIDED_PLIES = 3  # moves in a row whose searches must be sure of the result (KataGo: 3)
 
@@ -24,8 +22,7 @@ class GameInProgress:
         rng: the game's own stream; decides noise, kinds of search and moves.
         actions: actions so far.
         is_full_search: kind of the running search.
-        targets: for each action the policy target as (actions, shares), None where it is no
-            training target.
+        targets: for each action the policy target, None where the position is not learnt from.
         root_values: for each action the search's value, view of the player who moved; 0 for random
             opening moves.
         movers: for each action the player who made it.
@@ -36,7 +33,7 @@ class GameInProgress:
     rng: np.random.Generator
     actions: list[int] = field(default_factory=list)
     is_full_search: bool = True
-    targets: list[tuple[list[int], list[float]] | None] = field(default_factory=list)
+    targets: list[PolicyTarget | None] = field(default_factory=list)
     root_values: list[float] = field(default_factory=list)
     movers: list[int] = field(default_factory=list)
 
@@ -58,65 +55,10 @@ def note_move(
         policy_target: float32 [A], noted as a target if the search was a full one.
         root_value: the search's value, view of the mover.
     """
-    target = None
-    if game.is_full_search:
-        actions = np.flatnonzero(policy_target)
-        target = (actions.tolist(), policy_target[actions].tolist())
     game.actions.append(action)
-    game.targets.append(target)
+    game.targets.append(sparse(policy_target) if game.is_full_search else None)
     game.root_values.append(root_value)
     game.movers.append(mover)
-
-
-def read_game(game: Game, saved: Mapping[str, Any]) -> GameInProgress:
-    """Reads an unfinished game of `SelfPlay.snapshot`, whoever has written it.
-
-    Raises:
-        KeyError, TypeError, ValueError: if it is none.
-    """
-    rng = np.random.default_rng()
-    rng.bit_generator.state = saved["rng"]
-    actions, root_values = list(saved["actions"]), list(saved["root_values"])
-    targets = [_read_target(target) for target in saved["targets"]]
-    if not len(actions) == len(targets) == len(root_values):
-        raise ValueError("an unfinished game has other targets or values than moves")
-    if not all(abs(value) <= 1.0 + ROUNDING for value in root_values):  # NaN is refused as well
-        raise ValueError(f"root_values: got {root_values!r}")
-    movers = movers_of(game, actions)
-    if game.is_over(replay(game, actions))[0]:
-        raise ValueError("an unfinished game is over")
-    return GameInProgress(
-        index=read_count(saved, "index"),
-        network_version=read_count(saved, "network_version"),
-        rng=rng,
-        actions=actions,
-        targets=targets,
-        root_values=root_values,
-        movers=movers,
-    )
-
-
-def read_count(saved: Mapping[str, Any], key: str) -> int:
-    """Returns an integer of at least 0 that 64 bits hold.
-
-    Raises:
-        KeyError, ValueError: if there is none.
-    """
-    number = saved[key]
-    if type(number) is not int or not 0 <= number < 2**63:
-        raise ValueError(f"{key}: got {number!r}")
-    return number
-
-
-def _read_target(target: Sequence[Any] | None) -> tuple[list[int], list[float]] | None:
-    """Reads actions and shares of a policy target."""
-    if target is None:
-        return None
-    actions, shares = target
-    is_sound = len(actions) == len(shares) and all(type(action) is int for action in actions)
-    if not is_sound or not all(0 < share <= 1 for share in shares):
-        raise ValueError(f"targets: got {target!r}")
-    return actions, shares
 
 
 def movers_of(game: Game, actions: Sequence[int]) -> list[int]:

@@ -10,11 +10,10 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 
-from selfplay import play
 from selfplay.cpus import keep_thread_on
 from selfplay.play import SelfPlay
-from selfplay.records import GameRecord
 from selfplay.reports import ActorMemory, PlayReport, sum_of_stats
+from selfplay.snapshots import join_groups, split_groups
 
 
 def play_groups(
@@ -74,8 +73,7 @@ def merge_reports(reports: Sequence[PlayReport]) -> PlayReport:
 
 def snapshot_groups(groups: Sequence[SelfPlay]) -> dict[str, Any]:
     """Returns the unfinished games of all groups; those of a single one as `SelfPlay` does."""
-    snapshots = [group.snapshot() for group in groups]
-    return snapshots[0] if len(snapshots) == 1 else {"groups": snapshots}
+    return join_groups([group.snapshot() for group in groups])
 
 
 def restore_groups(groups: Sequence[SelfPlay], snapshot: dict[str, Any]) -> None:
@@ -84,17 +82,5 @@ def restore_groups(groups: Sequence[SelfPlay], snapshot: dict[str, Any]) -> None
     Where the snapshot has more groups, the games of the last are dropped; where it has fewer, the
     last begin new games.
     """
-    for group, part in zip(groups, _parts(snapshot), strict=False):
+    for group, part in zip(groups, split_groups(snapshot), strict=False):
         group.restore(part)
-
-
-def without_finished(snapshot: dict[str, Any], records: Sequence[GameRecord]) -> dict[str, Any]:
-    """Returns a snapshot of groups without games that finished later, see `play.py`."""
-    parts = [play.without_finished(part, records) for part in _parts(snapshot)]
-    return parts[0] if len(parts) == 1 else {"groups": parts}
-
-
-def _parts(snapshot: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the snapshots of the groups."""
-    parts: list[dict[str, Any]] = snapshot.get("groups", [snapshot])
-    return parts

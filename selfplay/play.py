@@ -5,7 +5,7 @@ move and starts the next search at once; a game that ends is replaced by a new o
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,34 +23,12 @@ from alphago.types import BoolArray, Evaluator, FloatArray, States
 from selfplay.config import SelfPlayConfig
 from selfplay.evaluators import TrainableEvaluator
 from selfplay.exploration import make_exploration
-from selfplay.game_in_progress import (
-    GameInProgress,
-    has_sure_winner,
-    movers_of,
-    note_move,
-    read_count,
-    read_game,
-)
+from selfplay.game_in_progress import GameInProgress, has_sure_winner, movers_of, note_move
+from selfplay.policy_targets import pack
 from selfplay.prior_guard import PriorGuard
-from selfplay.records import GameRecord
+from selfplay.records import GameName, GameRecord
 from selfplay.reports import ActorMemory, NewNetwork, PlayReport, PlayStats
-
-
-def without_finished(snapshot: dict[str, Any], records: Iterable[GameRecord]) -> dict[str, Any]:
-    """Returns a snapshot without the games that its actor finished after it was taken.
-
-    A killed run may have stored games later than its last checkpoint. Gone on with, they would be
-    played again, and stored a second time.
-
-    Args:
-        snapshot: as `SelfPlay.snapshot` returned it.
-        records: games stored since then, of this actor and of others.
-    """
-    numbers = {int(record.seed[2]) for record in records if record.seed[1] == snapshot["actor"]}
-    return snapshot | {
-        "num_games_begun": max(snapshot["num_games_begun"], max(numbers, default=-1) + 1),
-        "games": [game for game in snapshot["games"] if game["index"] not in numbers],
-    }
+from selfplay.snapshots import game_from_json, game_to_json, read_count
 
 
 class SelfPlay:
@@ -87,6 +65,7 @@ class SelfPlay:
             self._cache = EvaluationCache(game, evaluator, num_entries=config.cache_size)
         self._exploration = make_exploration(config, search_config)
         self._config = config
+        evaluator = self._make_evaluator()
         self._seed = seed
         self._actor = actor
         self._version = 0
@@ -97,7 +76,7 @@ class SelfPlay:
         with memory_for("selfplay.num_games", config.num_games):
             self._search = BatchSearch(
                 game,
-                self._make_evaluator(),
+                evaluator,
                 search_config,
                 num_rows=config.num_games,
                 max_simulations=config.most_simulations,
@@ -180,18 +159,11 @@ class SelfPlay:
     def snapshot(self) -> dict[str, Any]:
         """Returns the unfinished games as plain data for JSON; running searches start afresh."""
         self._searches_are_stale = True
-        games = [
-            {
-                "index": game.index,
-                "network_version": game.network_version,
-                "rng": game.rng.bit_generator.state,
-                "actions": list(game.actions),  # copies: the game goes on, the snapshot does not
-                "targets": list(game.targets),
-                "root_values": list(game.root_values),
-            }
-            for game in self._games
-        ]
-        return {"actor": self._actor, "num_games_begun": self._num_games_begun, "games": games}
+        return {
+            "actor": self._actor,
+            "num_games_begun": self._num_games_begun,
+            "games": [game_to_json(game) for game in self._games],
+        }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Goes on with the unfinished games of a snapshot, as the actor that played them.
@@ -203,7 +175,7 @@ class SelfPlay:
         """
         actor, num_games_begun = (read_count(snapshot, key) for key in ("actor", "num_games_begun"))
         saved = snapshot["games"][: self._config.num_games]
-        games = [read_game(self._game, each) for each in saved]
+        games = [game_from_json(self._game, each) for each in saved]
         self._actor, self._num_games_begun = actor, num_games_begun
         self._games = games
         for row, game in enumerate(games):
@@ -340,19 +312,14 @@ class SelfPlay:
 
     def _record(self, game: GameInProgress, returns: FloatArray, *, truncated: bool) -> GameRecord:
         """Returns the record of a game that ended with these returns [P]."""
-        sizes = [0 if target is None else len(target[0]) for target in game.targets]
-        kept = [target for target in game.targets if target is not None]
         return GameRecord(
             game=self._game.spec.name,
             rules=self._game.spec.rules,
             network_version=game.network_version,
-            seed=np.array([self._seed, self._actor, game.index], np.int64),
+            name=GameName(self._seed, self._actor, game.index),
             actions=np.array(game.actions, np.int16),
-            target_actions=np.array([a for actions, _ in kept for a in actions], np.int16),
-            target_shares=np.array([share for _, shares in kept for share in shares], np.float32),
-            target_offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
             root_values=np.array(game.root_values, np.float32),
-            is_target=np.array([target is not None for target in game.targets], np.bool_),
             returns=returns,
             truncated=truncated,
+            **pack(game.targets),
         )

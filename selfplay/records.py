@@ -9,7 +9,7 @@ move begins among the policy targets.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from alphago.errors import RecordError
 from alphago.files import read_file, reason, replace_file
 from alphago.types import NUM_PLAYERS, BoolArray, FloatArray
 from selfplay.npz import MOST_BYTES, read_arrays
+from selfplay.policy_targets import PolicyTarget
 
 SCHEMA_VERSION = 1
 ROUNDING = 1e-5  # by which sums and means of float32 numbers may be off
@@ -30,6 +31,14 @@ class BrokenRecordFileError(RecordError):
     """A record file is truncated, corrupted or not a record file at all."""
 
 
+class GameName(NamedTuple):
+    """What tells one game of a run from all others, and the root of its random stream."""
+
+    run_seed: int
+    actor: int
+    number: int  # of the game, among those of its actor
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GameRecord:
     """One finished game.
@@ -39,7 +48,7 @@ class GameRecord:
         rules: variant of the rules, "" for a game that has only one.
         schema_version: version of this list of fields.
         network_version: version of the weights that began the game.
-        seed: int64 [3], seed of the run, number of the actor, number of the game of this actor.
+        name: which game it is.
         actions: int16 [T], all moves, those of a random opening included.
         target_actions: int16 [K], actions that have a share in a policy target, move after move.
         target_shares: float32 [K], their shares, all above 0; those of one move sum to 1.
@@ -54,7 +63,7 @@ class GameRecord:
     rules: str = ""
     schema_version: int = SCHEMA_VERSION
     network_version: int
-    seed: npt.NDArray[np.int64]
+    name: GameName
     actions: npt.NDArray[np.int16]
     target_actions: npt.NDArray[np.int16]
     target_shares: FloatArray
@@ -64,10 +73,15 @@ class GameRecord:
     returns: FloatArray
     truncated: bool
 
+    def policy_target(self, ply: int) -> PolicyTarget:
+        """Returns the policy target of one move, without any action where it is none."""
+        entries = slice(self.target_offsets[ply], self.target_offsets[ply + 1])
+        return PolicyTarget(self.target_actions[entries], self.target_shares[entries])
+
     def __str__(self) -> str:
         """Names the game for messages."""
-        run, actor, number = self.seed.tolist()
-        return f"{self.game} game {number} of actor {actor} (run seed {run})"
+        run_seed, actor, number = self.name
+        return f"{self.game} game {number} of actor {actor} (run seed {run_seed})"
 
 
 def is_held_out(record: GameRecord, holdout_fraction: float) -> bool:
@@ -79,7 +93,7 @@ def is_held_out(record: GameRecord, holdout_fraction: float) -> bool:
     if holdout_fraction == 0.0:
         return False
     every = round(1.0 / holdout_fraction)
-    return int(record.seed[2]) % every == every - 1
+    return record.name.number % every == every - 1
 
 
 def check_record(record: GameRecord) -> None:
@@ -202,7 +216,7 @@ def _to_columns(records: Sequence[GameRecord]) -> Columns:
     targets_per_move = np.concatenate([np.diff(record.target_offsets) for record in records])
     columns = {
         "network_versions": stacked("network_version"),
-        "seeds": stacked("seed"),
+        "seeds": stacked("name"),
         "returns": stacked("returns"),
         "truncated": stacked("truncated"),
         "move_offsets": _offsets([len(record.actions) for record in records]),
@@ -284,7 +298,7 @@ def _to_records(columns: Columns) -> Iterator[GameRecord]:
             game=str(columns["game"]),
             rules=str(columns["rules"]),
             network_version=int(columns["network_versions"][index]),
-            seed=columns["seeds"][index],
+            name=GameName(*columns["seeds"][index].tolist()),
             actions=columns["actions"][begin:end],
             target_actions=columns["target_actions"][entries],
             target_shares=columns["target_shares"][entries],

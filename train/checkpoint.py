@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from alphago.errors import CheckpointError
 from alphago.files import (
     BEST_FILE,
@@ -305,20 +303,6 @@ def read_best(run_folder: Path) -> str | None:
     """
     path = run_folder / BEST_FILE
     return _read_text(path).strip() if path.exists() else None
-
-
-def rng_state(rng: np.random.Generator) -> dict[str, Any]:
-    """Returns the state of a random stream as data for JSON."""
-    state = dict(rng.bit_generator.state)
-    assert state["bit_generator"] == "PCG64", "the other generators' states hold arrays"
-    return state
-
-
-def rng_from_state(state: dict[str, Any]) -> np.random.Generator:
-    """Returns a random stream that goes on where `rng_state` was called."""
-    rng = np.random.Generator(np.random.PCG64())
-    rng.bit_generator.state = state
-    return rng
 
 
 def _write_files(folder: Path, checkpoint: Checkpoint) -> None:

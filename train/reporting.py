@@ -294,9 +294,7 @@ class Reporter:
             return
         ply = int(learnt[learnt.size // 2])
         state = replay(game, actions[:ply])
-        target = np.zeros(game.spec.num_actions, np.float32)
-        entries = slice(record.target_offsets[ply], record.target_offsets[ply + 1])
-        target[record.target_actions[entries]] = record.target_shares[entries]
+        target = record.policy_target(ply).dense(game.spec.num_actions)
         pixels = draw_position(game, state, policy=self._policy(state), target=target)
         self._metrics.image(step, "games/position", pixels)
 

@@ -12,7 +12,8 @@ import numpy as np
 from alphago.errors import CheckpointError
 from alphago.games.game import GameSpec, game_text
 from alphago.network.network import NetworkConfig
-from train.checkpoint import Checkpoint, rng_from_state, rng_state
+from selfplay.random_state import rng_from_state, rng_state
+from train.checkpoint import Checkpoint
 
 # What reading data of the wrong kind raises.
 _WRONG_KIND = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)

@@ -17,9 +17,10 @@ from alphago.games.random_play import random_states
 from alphago.network.evaluator import choose_device
 from alphago.types import UInt8Array, Weights
 from eval.suites import load_suite
-from selfplay.groups import without_finished
 from selfplay.record_store import RecordStore
+from selfplay.records import GameName
 from selfplay.reports import NewNetwork, PlayReport
+from selfplay.snapshots import without_finished
 from train.checkpoint import (
     Checkpoint,
     newest_checkpoint,
@@ -50,7 +51,7 @@ from train.run_state import (
     wrong_kind_errors,
 )
 from train.stopping import Clock, StopRule
-from train.stored_games import GamesAgain, append_stored_games, names_of, refill_window
+from train.stored_games import GamesAgain, append_stored_games, refill_window
 from train.trainer_setup import cpus_while_actors_play, make_trainer, trainer_setup
 
 logger = logging.getLogger(__name__)
@@ -210,7 +211,7 @@ class Session:
         if not self.games_again.are_expected(records):
             logger.warning("%s: games played again differ from those on the disk", self.run_dir)
             stored = self._settle_games_again()
-            records = [record for record in records if not names_of([record]) & stored]
+            records = [record for record in records if record.name not in stored]
         known = self.games_again.take(len(records))
         self.learner.take_in(records, num_stored=len(known))
 
@@ -337,7 +338,7 @@ class Session:
         with wrong_kind_errors(f"{place}: state of the unfinished games"):
             self.pool.restore(state.selfplay)
 
-    def _settle_games_again(self) -> set[tuple[int, ...]]:
+    def _settle_games_again(self) -> set[GameName]:
         """Learns from stored games as they are, plays none of them again; returns their names."""
         stored = self.games_again.take(self.games_again.num_games)
         if stored:
@@ -345,7 +346,7 @@ class Session:
             snapshot = self.pool.snapshot()
             if snapshot is not None:
                 self.pool.restore(without_finished(snapshot, stored))
-        return names_of(stored)
+        return {record.name for record in stored}
 
     def _state(self, trainer_facts: dict[str, Any]) -> dict[str, Any]:
         """Returns what a checkpoint keeps beside the weights."""

@@ -75,8 +75,7 @@ def sgf_of_record(game: Go, record: GameRecord) -> SgfGame:
 
 def _move_comment(game: Go, record: GameRecord, ply: int) -> str:
     """Returns value and policy target of a move, "" where there was no search."""
-    entries = slice(record.target_offsets[ply], record.target_offsets[ply + 1])
-    shares, actions = record.target_shares[entries], record.target_actions[entries]
+    actions, shares = record.policy_target(ply)
     value = float(record.root_values[ply])
     if not len(shares) and value == 0.0:
         return ""

@@ -56,11 +56,6 @@ def is_same_record(one: GameRecord, other: GameRecord) -> bool:
     )
 
 
-def names_of(records: Iterable[GameRecord]) -> set[tuple[int, ...]]:
-    """Returns what names each game among all games: seed of the run, actor, number."""
-    return {tuple(record.seed.tolist()) for record in records}
-
-
 def refill_window(
     buffer: ReplayBuffer, game: Game, store: RecordStore, *, num_games: int, state: dict[str, int]
 ) -> None:

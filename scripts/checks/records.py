@@ -8,7 +8,7 @@ from alphago.errors import RecordError
 from alphago.games.game import Game
 from scripts.checks.findings import FAULT, Finding, Repair
 from selfplay.record_store import RecordFile, keep_only, numbers_given
-from selfplay.records import BrokenRecordFileError, GameRecord, read_sound_records
+from selfplay.records import BrokenRecordFileError, GameName, GameRecord, read_sound_records
 from train.run_folder import ACTORS_PER_SITTING, RECORDS_FOLDER
 from train.targets import replay_faults
 
@@ -31,21 +31,20 @@ class CheckedGames(NamedTuple):
 
 
 class _Games:
-    """The games that were met, each named by run seed, actor and number."""
+    """The games that were met."""
 
     def __init__(self, seed: int | None) -> None:
         self.num_games = 0
         self.num_sittings = 0
         self._seed = seed
-        self._names: set[bytes] = set()
+        self._names: set[GameName] = set()
 
     def meet(self, record: GameRecord) -> bool:
         """Notes a game; returns whether it was met before."""
         self.num_games += 1
-        seed, actor, _ = record.seed.tolist()
-        if seed == self._seed:  # games of other runs say nothing about this one
-            self.num_sittings = max(self.num_sittings, actor // ACTORS_PER_SITTING + 1)
-        name = record.seed.tobytes()
+        name = record.name
+        if name.run_seed == self._seed:  # games of other runs say nothing about this one
+            self.num_sittings = max(self.num_sittings, name.actor // ACTORS_PER_SITTING + 1)
         is_known = name in self._names
         self._names.add(name)
         return is_known

@@ -145,8 +145,7 @@ def _ply(
         `search_value`, `search` (shares), `network_value`, `network`: None where there is none.
     """
     sign = 1.0 if player == 0 else -1.0
-    entries = slice(record.target_offsets[ply], record.target_offsets[ply + 1])
-    actions, shares = record.target_actions[entries], record.target_shares[entries]
+    actions, shares = record.policy_target(ply)
     was_searched = ply >= num_random_moves(record)
     changed = np.flatnonzero(boards[ply] != boards[ply + 1])
     described: Json = {

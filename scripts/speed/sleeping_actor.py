@@ -5,11 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from alphago.network.precision import Inference
 from selfplay.actors import ActorSetup, Result
-from selfplay.records import GameRecord
+from selfplay.records import GameName, GameRecord
 from selfplay.reports import ActorMemory, NewNetwork, PlayReport, PlayStats
 
 
@@ -62,4 +60,4 @@ class SleepingActor:
         """Returns a game that nobody has handed over yet."""
         number, self._num_games = self._num_games, self._num_games + 1
         record = self._setup.records[number % len(self._setup.records)]
-        return replace(record, seed=np.array([self._setup.seed, self._actor, number], np.int64))
+        return replace(record, name=GameName(self._setup.seed, self._actor, number))

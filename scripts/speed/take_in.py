@@ -17,8 +17,9 @@ from alphago.games.random_play import random_game
 from scripts.speed.sleeping_actor import SleepingActor, SleepingSetup
 from selfplay.actors import ActorSetup
 from selfplay.places import OneMachine
+from selfplay.policy_targets import PolicyTarget, pack
 from selfplay.ray_pool import RayPool
-from selfplay.records import GameRecord
+from selfplay.records import GameName, GameRecord
 from selfplay.reports import ActorMemory, NewNetwork, PlayReport, PlayStats
 from train.config import RunConfig
 from train.progress import PlainProgress
@@ -109,29 +110,25 @@ def sample_records(game: Game, config: RunConfig) -> list[GameRecord]:
 
 
 def _random_record(game: Game, config: RunConfig, rng: np.random.Generator) -> GameRecord:
-    actions, sizes, targets = random_game(game, rng), list[int](), list[int]()
+    actions, targets = random_game(game, rng), list[PolicyTarget | None]()
     is_target = rng.random(len(actions)) < config.selfplay.full_search_probability
     states = game.initial_states(1)
     for action, is_learnt in zip(actions, is_target.tolist(), strict=True):
-        legal = np.flatnonzero(game.legal_actions(states)[0])
-        size = min(len(legal), config.selfplay.num_simulations) if is_learnt else 0
-        targets += rng.permutation(legal)[:size].tolist()
-        sizes.append(size)
+        legal = np.flatnonzero(game.legal_actions(states)[0]).astype(np.int16)
+        chosen = rng.permutation(legal)[: config.selfplay.num_simulations]
+        shares = np.full(len(chosen), 1.0 / len(chosen), np.float32)
+        targets.append(PolicyTarget(chosen, shares) if is_learnt else None)
         states = game.step(states, [action])
-    shares = [1.0 / size for size in sizes for _ in range(size)]
     return GameRecord(
         game=game.spec.name,
         rules=game.spec.rules,
         network_version=0,
-        seed=np.zeros(3, np.int64),
+        name=GameName(0, 0, 0),
         actions=np.array(actions, np.int16),
-        target_actions=np.array(targets, np.int16),
-        target_shares=np.array(shares, np.float32),
-        target_offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
         root_values=rng.uniform(-1.0, 1.0, len(actions)).astype(np.float32),
-        is_target=is_target,
         returns=game.returns(states)[0],
         truncated=bool(game.is_truncated(states)[0]),
+        **pack(targets),
     )
 
 
@@ -191,7 +188,7 @@ def _report(session: Session, records: Sequence[GameRecord], numbers: Iterator[i
     """Returns a report of games that nobody has handed over yet."""
     num_games = session.setup.selfplay.games_per_call
     games = [
-        replace(records[number % len(records)], seed=np.array([0, 0, number], np.int64))
+        replace(records[number % len(records)], name=GameName(0, 0, number))
         for number in islice(numbers, num_games)
     ]
     return PlayReport(games, PlayStats(1.0, 1.0, 1, 1, 1, 1, 1), ActorMemory(0, 0, 0))

@@ -19,8 +19,8 @@ from scripts.composition import (
     to_run_config,
 )
 from scripts.report_page.facts import game_of, read_config
-from selfplay.game_in_progress import read_game
 from selfplay.records import read_records
+from selfplay.snapshots import game_from_json
 from tests.fuzz import seeds
 from tests.fuzz.harness import Target
 from tests.fuzz.mutations import (
@@ -180,7 +180,7 @@ def _read_state(data: bytes) -> None:
     selfplay = from_json(content).selfplay
     try:
         for game in (selfplay or {"games": []})["games"]:
-            read_game(TIC_TAC_TOE, game)
+            game_from_json(TIC_TAC_TOE, game)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise CheckpointError(str(error)) from error  # as `wrong_kind_errors` does
 

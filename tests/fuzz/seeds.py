@@ -17,13 +17,14 @@ from alphago.players import make_player
 from eval.match_plan import plan_match, play_part
 from eval.match_results import ResultsFile
 from eval.rating_store import CheckpointFacts, PartResult, RatingSettings, RatingStore
+from selfplay.random_state import rng_state
 from selfplay.records import write_records
 from tests.protocols.test_sgf_odd import FOLDER as SGF_FOLDER
 from tests.protocols.test_sgf_odd import READ as SGF_CASES
 from tests.reference.game_records import random_records
 from tests.scripts.tiny_run import tiny_config
 from tests.train.tiny import NETWORK
-from train.checkpoint import Checkpoint, rng_state, save_checkpoint
+from train.checkpoint import Checkpoint, save_checkpoint
 from train.config import config_text
 from train.run_state import Counters, RunState, to_json
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from alphago.games.game import Game
 from alphago.games.random_play import random_game
-from selfplay.records import GameRecord
+from selfplay.policy_targets import PolicyTarget, pack
+from selfplay.records import GameName, GameRecord
 
 
 def make_record(
@@ -20,21 +21,21 @@ def make_record(
         legal_of_moves.append(np.flatnonzero(game.legal_actions(states)[0]))
         states = game.step(states, [action])
     learnt = [True] * len(actions) if is_target is None else list(is_target)
-    sizes = [len(legal) if use else 0 for legal, use in zip(legal_of_moves, learnt, strict=True)]
-    kept = [legal for legal, use in zip(legal_of_moves, learnt, strict=True) if use]
-    shares = [np.full(len(legal), 1.0 / len(legal)) for legal in kept]
+    targets = [
+        PolicyTarget(legal.astype(np.int16), np.full(len(legal), 1.0 / len(legal), np.float32))
+        if is_learnt
+        else None
+        for legal, is_learnt in zip(legal_of_moves, learnt, strict=True)
+    ]
     return GameRecord(
         game=game.spec.name,
         network_version=7,
-        seed=np.array([1, 2, number], np.int64),
+        name=GameName(1, 2, number),
         actions=np.array(actions, np.int16),
-        target_actions=np.concatenate([np.zeros(0), *kept]).astype(np.int16),
-        target_shares=np.concatenate([np.zeros(0), *shares]).astype(np.float32),
-        target_offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
         root_values=np.linspace(-1, 1, len(actions), dtype=np.float32),
-        is_target=np.array(learnt, np.bool_),
         returns=game.returns(states)[0],
         truncated=bool(game.is_truncated(states)[0] or not game.is_over(states)[0]),
+        **pack(targets),
     )
 
 

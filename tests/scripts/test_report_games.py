@@ -19,7 +19,7 @@ from scripts.report_page.collect import collect_report
 from scripts.report_page.recorded_games import spread_records
 from scripts.report_page.sample_games import board_of
 from selfplay.record_store import record_files
-from selfplay.records import GameRecord
+from selfplay.records import GameName, GameRecord
 from tests.scripts.report_runs import make_run
 from tests.train.tiny import stored_records
 
@@ -49,7 +49,7 @@ def record(actions: list[int], values: list[float], returns: tuple[float, float]
     return GameRecord(
         game="tic_tac_toe",
         network_version=0,
-        seed=np.array([1, 0, 0], np.int64),
+        name=GameName(1, 0, 0),
         actions=np.array(actions, np.int16),
         target_actions=np.array(actions, np.int16),
         target_shares=np.ones(num_moves, np.float32),
@@ -132,10 +132,8 @@ def test_policies_of_sample_games_are_those_of_record_and_network(
     sample = report["samples"][-1]
     stored = stored_records(run)[sample["number"]]
     for number, ply in enumerate(sample["plies"]):
-        entries = slice(stored.target_offsets[number], stored.target_offsets[number + 1])
-        target = dict(
-            zip(stored.target_actions[entries].tolist(), stored.target_shares[entries], strict=True)
-        )
+        actions, shares = stored.policy_target(number)
+        target = dict(zip(actions.tolist(), shares, strict=True))
         if stored.is_target[number]:
             assert dict(ply["search"]) == pytest.approx(target, abs=1e-4)
         else:
@@ -189,9 +187,7 @@ def test_a_game_that_does_not_replay_gives_way_to_its_neighbour(
     def read_spoilt(path: Path) -> list[GameRecord]:
         spoilt = {"actions": np.zeros_like(chosen.record.actions)}
         return [
-            dataclasses.replace(one, **spoilt)
-            if np.array_equal(one.seed, chosen.record.seed)
-            else one
+            dataclasses.replace(one, **spoilt) if one.name == chosen.record.name else one
             for one in read_records(path)
         ]
 

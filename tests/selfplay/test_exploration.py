@@ -76,8 +76,7 @@ def test_full_searches_are_learnt_and_played_as_the_rule_says(
     for record in selfplay.play(8).records:
         check_record(record)
         for ply, action in enumerate(record.actions.tolist()):
-            entries = slice(record.target_offsets[ply], record.target_offsets[ply + 1])
-            shares = record.target_shares[entries]
+            actions, shares = record.policy_target(ply)
             if not record.is_target[ply]:
                 assert watched.visits[num_full + num_fast].sum() == 3
                 num_fast += 1
@@ -87,7 +86,7 @@ def test_full_searches_are_learnt_and_played_as_the_rule_says(
             assert record.root_values[ply] == np.float32(watched.values[num_full])
             policy = watched.policies[num_full]
             kept = np.flatnonzero(policy >= SMALLEST_SHARE)
-            assert record.target_actions[entries].tolist() == kept.tolist()
+            assert actions.tolist() == kept.tolist()
             np.testing.assert_allclose(shares, policy[kept] / policy[kept].sum(), rtol=1e-5)
             num_full += 1
     assert num_full == len(watched.moves)
@@ -118,9 +117,9 @@ def test_equal_seeds_play_equal_games_and_a_stop_changes_none(tree_reuse: bool) 
 def test_a_game_does_not_depend_on_the_games_beside_it() -> None:
     alone = make_selfplay(search="gumbel", num_games=1).play(10).records
     beside = make_selfplay(search="gumbel", num_games=7).play(40).records
-    by_number = {record.seed[2]: record for record in beside}
+    by_number = {record.name.number: record for record in beside}
     for record in alone:
-        assert_same_record(record, by_number[record.seed[2]])
+        assert_same_record(record, by_number[record.name.number])
     by_noise = make_selfplay(num_games=1).play(10).records
     assert any(
         one.actions.tolist() != other.actions.tolist()

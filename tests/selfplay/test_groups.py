@@ -15,11 +15,12 @@ from alphago.games import make_game
 from alphago.network.network import make_network, weights_of
 from alphago.types import Evaluation, States, Weights
 from selfplay.actors import SelfPlayActor, with_groups
-from selfplay.groups import play_groups, restore_groups, snapshot_groups, without_finished
+from selfplay.groups import play_groups, restore_groups, snapshot_groups
 from selfplay.play import SelfPlay
 from selfplay.pool import InlinePool
 from selfplay.records import GameRecord
 from selfplay.reports import NewNetwork, PlayReport
+from selfplay.snapshots import without_finished
 from tests.reference.game_records import assert_same_record
 from tests.selfplay.fake_network import make_selfplay
 from tests.train.tiny import NETWORK, actor_setup, stored_records, streams, tiny_config, train
@@ -132,9 +133,12 @@ def test_groups_on_the_cpu_may_use_all_cpus() -> None:
 def test_counts_of_groups_are_added_up_and_times_are_not() -> None:
     groups = make_groups(2)
     counts = [0, 0]
+    both_play = threading.Barrier(2)  # on a busy machine one alone might play all games
     for number, group in enumerate(groups):
 
         def count(number: int = number) -> None:
+            if counts[number] == 0:
+                both_play.wait(timeout=120.0)
             counts[number] += 1
 
         watch(group, count)
@@ -249,7 +253,7 @@ def test_all_groups_of_an_actor_play_with_the_new_weights() -> None:
     inference = actor.set_network(NewNetwork(0, network_weights()))
     assert actor.set_network(NewNetwork(7, network_weights())) == inference
     records = [r for _ in range(4) for r in actor.play(8).records]
-    found = {(int(record.seed[1]), record.network_version) for record in records}
+    found = {(record.name.actor, record.network_version) for record in records}
     assert found == {(5, 7), (6, 7), (7, 7)}
     rows_from_records(TTT, records)
 

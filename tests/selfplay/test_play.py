@@ -10,9 +10,10 @@ from alphago.games import Game
 from alphago.games.notation import replay
 from alphago.search import BatchSearch
 from selfplay import play as module
-from selfplay.game_in_progress import has_sure_winner, read_game
+from selfplay.game_in_progress import has_sure_winner
 from selfplay.records import GameRecord, check_record
 from selfplay.reports import NewNetwork
+from selfplay.snapshots import game_from_json
 from tests.reference.forced_pass_game import ForcedPassGame
 from tests.reference.game_records import assert_same_record
 from tests.selfplay.fake_network import CONNECT_FOUR, TTT, make_selfplay, weights
@@ -23,8 +24,7 @@ from train.targets import rows_from_records
 
 
 def target_at(record: GameRecord, ply: int) -> dict[int, float]:
-    entries = slice(record.target_offsets[ply], record.target_offsets[ply + 1])
-    actions, shares = record.target_actions[entries], record.target_shares[entries]
+    actions, shares = record.policy_target(ply)
     return dict(zip(actions.tolist(), shares.tolist(), strict=True))
 
 
@@ -402,7 +402,7 @@ UNFINISHED = {
 def test_an_unfinished_game_that_is_none_is_refused_and_changes_nothing(changes):
     selfplay = make_selfplay()
     before = selfplay.snapshot()
-    assert read_game(TTT, UNFINISHED).movers == [0, 1]
+    assert game_from_json(TTT, UNFINISHED).movers == [0, 1]
     snapshot = {"actor": 0, "num_games_begun": 4, "games": [UNFINISHED | changes]}
     with pytest.raises((KeyError, TypeError, ValueError)):
         selfplay.restore(snapshot)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from selfplay.play import without_finished
 from selfplay.records import check_record
 from selfplay.reports import NewNetwork
+from selfplay.snapshots import without_finished
 from tests.reference.game_records import assert_same_record
 from tests.selfplay.fake_network import CONNECT_FOUR, TTT, make_selfplay, moves, weights
 from train.targets import rows_from_records
@@ -25,7 +25,7 @@ def actor_moves(*, seed: int, num_actors: int = 4, num_games: int = 8) -> list[t
         selfplay = make_selfplay(
             game=CONNECT_FOUR, seed=seed, actor=actor, random_opening_probability=0.0
         )
-        records = {record.seed[2]: record for record in selfplay.play(2 * num_games).records}
+        records = {record.name.number: record for record in selfplay.play(2 * num_games).records}
         found += [tuple(records[n].actions.tolist()) for n in range(num_games)]
     return found
 
@@ -47,14 +47,14 @@ def test_a_game_does_not_depend_on_the_number_of_games_beside_it() -> None:
     # With a network that ignores the batch, a game is a function of (seed, actor, number) alone.
     alone = make_selfplay(num_games=1).play(10).records
     beside = make_selfplay(num_games=7).play(40).records
-    by_number = {record.seed[2]: record for record in beside}
+    by_number = {record.name.number: record for record in beside}
     for record in alone:
-        assert_same_record(record, by_number[record.seed[2]])
+        assert_same_record(record, by_number[record.name.number])
 
 
 def test_no_game_is_lost_or_counted_twice() -> None:
     selfplay = make_selfplay(num_games=5)
-    numbers = [r.seed[2] for _ in range(10) for r in selfplay.play(3).records]
+    numbers = [r.name.number for _ in range(10) for r in selfplay.play(3).records]
     unfinished = [game["index"] for game in selfplay.snapshot()["games"]]
     assert len(unfinished) == 5
     assert sorted([*numbers, *unfinished]) == list(range(len(numbers) + 5))
@@ -70,7 +70,7 @@ def test_new_weights_play_from_the_next_search_on_and_new_games_carry_their_vers
     selfplay.set_network(NewNetwork(8, weights(5.0)))
     records = selfplay.play(12).records
     for record in records:
-        assert record.network_version == (3 if record.seed[2] in begun else 8)
+        assert record.network_version == (3 if record.name.number in begun else 8)
     unchanged = make_selfplay(num_games=4)
     unchanged.play(4)
     unchanged.snapshot()
@@ -128,12 +128,12 @@ def test_a_snapshot_before_the_first_game_is_empty_and_can_be_restored() -> None
 @pytest.mark.parametrize("num_games", [2, 9])
 def test_another_number_of_games_can_go_on_with_a_snapshot(num_games: int) -> None:
     kept = make_selfplay(num_games=5)
-    finished = [record.seed[2] for record in kept.play(7).records]
+    finished = [record.name.number for record in kept.play(7).records]
     snapshot = kept.snapshot()
     restored = make_selfplay(num_games=num_games)
     restored.restore(snapshot)
     records = restored.play(20).records
-    numbers = [*finished, *(record.seed[2] for record in records)]
+    numbers = [*finished, *(record.name.number for record in records)]
     assert len(set(numbers)) == len(numbers)
     for record in records:
         check_record(record)
@@ -148,13 +148,16 @@ def test_games_finished_after_a_snapshot_are_not_played_again() -> None:
     later = killed.play(9).records
     resumed = make_selfplay(num_games=4)
     resumed.restore(without_finished(snapshot, later))
-    numbers = [record.seed[2] for record in resumed.play(20).records]
-    finished = {record.seed[2] for record in later}
+    numbers = [record.name.number for record in resumed.play(20).records]
+    finished = {record.name.number for record in later}
     assert not finished & set(numbers)
     unfinished = {game["index"] for game in snapshot["games"]} - finished
     assert unfinished <= set(numbers)
     # Games of other actors with the same numbers are other games.
-    others = [dataclasses.replace(record, seed=record.seed + [0, 1, 0]) for record in later]
+    others = [
+        dataclasses.replace(record, name=record.name._replace(actor=record.name.actor + 1))
+        for record in later
+    ]
     assert without_finished(snapshot, others) == snapshot
 
 
@@ -163,4 +166,4 @@ def test_a_restored_self_play_is_the_actor_of_the_snapshot() -> None:
     kept.play(4)
     restored = make_selfplay(actor=9)
     restored.restore(kept.snapshot())
-    assert {record.seed[1] for record in restored.play(8).records} == {7}
+    assert {record.name.actor for record in restored.play(8).records} == {7}

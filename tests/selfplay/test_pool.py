@@ -99,7 +99,7 @@ def play_until(
     """Plays until this actor, or a network of this version, has finished a game."""
     records: list[GameRecord] = []
     while not any(
-        actor in (r.seed[1], None) and version in (r.network_version, None) for r in records
+        actor in (r.name.actor, None) and version in (r.network_version, None) for r in records
     ):
         records += play(pool, 1)
     return records
@@ -169,11 +169,11 @@ def test_a_pool_plays_with_the_published_weights(kind: str, pools: list[RayPool]
     records = play(pool, 8)
     records += [r for report in drain(pool) for r in report.records]
     assert {r.network_version for r in records} == {0}
-    expected = {tuple(r.seed.tolist()): r for r in first_games_of_actor_0(len(records))}
-    found = [r for r in records if r.seed[1] == 0]
+    expected = {r.name: r for r in first_games_of_actor_0(len(records))}
+    found = [r for r in records if r.name.actor == 0]
     assert found
     for record in found:  # a game is the same wherever it is played
-        assert_same_record(record, expected[tuple(record.seed.tolist())])
+        assert_same_record(record, expected[record.name])
 
     pool.publish(NewNetwork(5, weights(1)))
     later = play(pool, 24) + play_until(pool, version=5)
@@ -349,7 +349,7 @@ def test_actors_have_one_thread(pool: RayPool) -> None:
 
 
 def test_actors_of_another_sitting_use_other_streams(pool: RayPool) -> None:
-    assert min(r.seed[1] for r in play(pool, 4)) >= FIRST_ACTOR
+    assert min(r.name.actor for r in play(pool, 4)) >= FIRST_ACTOR
 
 
 def test_nothing_is_logged_while_all_is_well(
@@ -375,7 +375,7 @@ def test_a_killed_actor_is_replaced_and_gets_the_newest_weights(
     (told,) = (line for line in caplog.messages if line.startswith(died))
     assert "exit" in told  # how its process ended
     assert "\n" not in told
-    assert {r.network_version for r in records if r.seed[1] == newest} == {4}
+    assert {r.network_version for r in records if r.name.actor == newest} == {4}
     new, same = process_ids(pool)
     assert same == other
     assert new != victim

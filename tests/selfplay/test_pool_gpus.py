@@ -80,7 +80,7 @@ def test_groups_of_different_actors_use_different_streams(pool: RayPool) -> None
     deadline = time.monotonic() + LONGEST_S
     while len(actors) < 2 * NUM_ACTORS and time.monotonic() < deadline:
         records += [r for report in pool.collect(WAIT_S) for r in report.records]
-        actors = {int(record.seed[1]) for record in records}
+        actors = {record.name.actor for record in records}
     names = streams(records)
     assert len(set(names)) == len(names)
     assert actors == set(range(100, 100 + 2 * NUM_ACTORS))

@@ -26,7 +26,7 @@ def filled_store(folder: Path) -> tuple[RecordStore, list[GameRecord]]:
 
 
 def numbers(records: object) -> list[int]:
-    return [int(record.seed[2]) for record in records]
+    return [record.name.number for record in records]
 
 
 def test_the_store_numbers_games_without_gaps(tmp_path: Path) -> None:

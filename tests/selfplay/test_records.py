@@ -57,7 +57,7 @@ def test_a_file_of_the_first_schema_version_still_loads() -> None:
     assert won.rules == ""
     assert won.schema_version == 1
     assert won.network_version == 3
-    assert won.seed.tolist() == [11, 0, 0]
+    assert won.name == (11, 0, 0)
     assert won.actions.tolist() == X_WINS
     assert won.target_actions.tolist() == [0, 4, 1, 2]
     assert won.target_shares.tolist() == [0.25, 0.75, 0.5, 0.5]

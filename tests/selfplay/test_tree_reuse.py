@@ -112,9 +112,9 @@ def test_a_game_does_not_depend_on_the_games_beside_it() -> None:
     changes = {"tree_reuse": True, "fast_num_simulations": 12, "full_search_probability": 0.3}
     alone = make_selfplay(num_games=1, **changes).play(10).records
     beside = make_selfplay(num_games=7, **changes).play(40).records
-    by_number = {record.seed[2]: record for record in beside}
+    by_number = {record.name.number: record for record in beside}
     for record in alone:
-        assert_same_record(record, by_number[record.seed[2]])
+        assert_same_record(record, by_number[record.name.number])
 
 
 def test_a_restored_self_play_goes_on_like_the_one_that_was_kept() -> None:

@@ -18,6 +18,7 @@ from alphago.errors import CheckpointError
 from alphago.network.network import load_weights, make_network
 from alphago.network.weights import load_player_network, sha256_of
 from alphago.types import Weights
+from selfplay.random_state import rng_state
 from tests.train.training_setups import TINY, TTT, make_trainer, random_rows
 from train.checkpoint import (
     Checkpoint,
@@ -26,8 +27,6 @@ from train.checkpoint import (
     newest_checkpoint,
     prune,
     read_best,
-    rng_from_state,
-    rng_state,
     save_checkpoint,
     write_best,
 )
@@ -145,17 +144,6 @@ def test_positions_that_cannot_be_read_are_named(tmp_path: Path, content: bytes)
     for load in (load_checkpoint, load_player_network):
         with pytest.raises(CheckpointError, match=r"positions\.safetensors: "):
             load(folder)
-
-
-def test_a_random_stream_goes_on_where_it_was(tmp_path: Path) -> None:
-    rng = np.random.default_rng(12)
-    rng.integers(10, size=3)
-    rng.random(5, dtype=np.float32)  # leaves half of a 64-bit number for later
-    other = rng_from_state(json.loads(json.dumps(rng_state(rng))))
-    np.testing.assert_array_equal(
-        rng.random(7, dtype=np.float32), other.random(7, dtype=np.float32)
-    )
-    np.testing.assert_array_equal(rng.normal(size=9), other.normal(size=9))
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -232,8 +232,8 @@ def test_another_mode_of_self_play_does_not_use_a_stream_twice(stopped: Path) ->
     assert found is not None
     state = found[1].state | {"selfplay": None}
     save_checkpoint(stopped, dataclasses.replace(found[1], state=state))
-    before = {tuple(record.seed.tolist()) for record in stored_records(stopped)}
+    before = {record.name for record in stored_records(stopped)}
     train(stopped, tiny_config(games=24), resume=True)
-    names = [tuple(record.seed.tolist()) for record in stored_records(stopped)]
+    names = [record.name for record in stored_records(stopped)]
     assert len(names) > len(before)
     assert len(set(names)) == len(names)

@@ -210,7 +210,7 @@ def stored_records(folder: Path) -> list[GameRecord]:
 
 def streams(records: list[GameRecord]) -> list[tuple[int, ...]]:
     """Returns (run seed, actor, number) of each game: what names it among all games of a run."""
-    return [tuple(record.seed.tolist()) for record in records]
+    return [record.name for record in records]
 
 
 def log_lines(folder: Path, kind: str | None = None) -> list[dict[str, Any]]:
