@@ -31,11 +31,11 @@ LONGEST_WAIT = timedelta(days=30)
 
 
 class Kind(IntEnum):
-    """What the leader tells its followers; behind it, the numbers that a message carries."""
+    """What the leader tells its followers; behind it, the number that a message carries."""
 
     BEGIN = 1  # make a trainer: bytes of the text that follows
     TAKE_OVER = 2  # weights and optimiser's memory follow: optimiser steps made
-    STEP = 3  # rows follow: progress of the run, `Share.weight_sum`
+    STEP = 3  # rows follow: progress of the run
     LEAVE = 4  # end
 
 
@@ -43,19 +43,7 @@ class Message(NamedTuple):
     """One message."""
 
     kind: Kind
-    first: float
-    second: float
-
-
-class Share(NamedTuple):
-    """What one process sees of a minibatch.
-
-    The gradients of all shares are averaged. Dividing each by the sum of the whole minibatch's
-    weights, over the number of processes, makes of them the gradient of the whole minibatch.
-    """
-
-    rows: TrainingRows
-    weight_sum: float | None  # what weighted sums are divided by; None: the rows' own weights
+    number: float
 
 
 class Team:
@@ -149,16 +137,16 @@ class Team:
 
     # ----- from the leader to its followers, within `exchange`
 
-    def send(self, kind: Kind, first: float = 0.0, second: float = 0.0) -> None:
+    def send(self, kind: Kind, number: float = 0.0) -> None:
         """Tells the followers what comes next."""
-        distributed.broadcast(torch.tensor([kind, first, second], dtype=torch.float64), src=0)
+        distributed.broadcast(torch.tensor([kind, number], dtype=torch.float64), src=0)
 
     def receive(self) -> Message:
         """Waits for the next message."""
-        numbers = torch.empty(3, dtype=torch.float64)
+        numbers = torch.empty(2, dtype=torch.float64)
         distributed.broadcast(numbers, src=0)
-        kind, first, second = numbers.tolist()
-        return Message(Kind(int(kind)), first, second)
+        kind, number = numbers.tolist()
+        return Message(Kind(int(kind)), number)
 
     def send_text(self, text: str) -> None:
         """Sends a text, of which a message tells the length in bytes."""
@@ -177,7 +165,7 @@ class Team:
             distributed.broadcast(content, src=0)
             tensor.detach().copy_(content)
 
-    def deal(self, rows: TrainingRows, progress: float) -> Share:
+    def deal(self, rows: TrainingRows, progress: float) -> TrainingRows:
         """Sends each follower its part of a minibatch, and what it needs for the step.
 
         Args:
@@ -187,10 +175,8 @@ class Team:
         Returns:
             The leader's own part, the first.
         """
-        weight_sum = float(rows.weights.sum()) / self.size
-        self.send(Kind.STEP, progress, weight_sum)
-        own = rows.with_arrays([self._scatter(array) for array in rows.arrays()])
-        return Share(own, weight_sum)
+        self.send(Kind.STEP, progress)
+        return rows.with_arrays([self._scatter(array) for array in rows.arrays()])
 
     def receive_share(self, rows: TrainingRows) -> None:
         """Fills rows, in place, with this follower's part of a minibatch."""

@@ -8,7 +8,7 @@ import numpy as np
 from alphago.games import make_game
 from alphago.network.network import NetworkConfig
 from train.auxiliary_targets import empty_auxiliary
-from train.distributed import Kind, Message, Share, Team
+from train.distributed import Kind, Message, Team
 from train.targets import TrainingRows
 from train.trainer import DivergedError, Trainer
 from train.trainer_config import TrainerConfig
@@ -39,9 +39,9 @@ class Follower:
             with self._team.exchange():
                 message = self._team.receive()
                 if message.kind is Kind.BEGIN:
-                    self._begin(self._team.receive_text(int(message.first)))
+                    self._begin(self._team.receive_text(int(message.number)))
                 elif message.kind is Kind.TAKE_OVER:
-                    self.trainer.take_over(int(message.first))
+                    self.trainer.take_over(int(message.number))
                 elif message.kind is Kind.STEP:
                     self._team.receive_share(self._rows)
             if message.kind is Kind.LEAVE:
@@ -63,13 +63,12 @@ class Follower:
             observations=np.empty((num_rows, *spec.observation_shape), np.uint8),
             policy_targets=np.empty((num_rows, spec.num_actions), np.float32),
             value_targets=np.empty(num_rows, np.float32),
-            weights=np.empty(num_rows, np.float32),
             auxiliary=empty_auxiliary(spec, network.auxiliary, num_rows=num_rows),
         )
 
     def _step(self, message: Message) -> None:
         """Makes one optimiser step with its part of the minibatch."""
         try:
-            self.trainer.step_share(Share(self._rows, weight_sum=message.second), message.first)
+            self.trainer.step_share(self._rows, message.number)
         except DivergedError:  # the leader meets it as well, says so and ends the run
             return

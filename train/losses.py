@@ -16,7 +16,7 @@ SCORE_ERROR_LIMIT = 12.0  # points; beyond it the score's loss grows linearly (K
 
 
 class LossTerms(NamedTuple):
-    """Weighted means over a batch, each a float32 tensor []."""
+    """Means over a batch, each a float32 tensor []."""
 
     policy: torch.Tensor  # cross-entropy of the targets and the network's policy, nats
     value: torch.Tensor  # squared error of the value
@@ -30,8 +30,6 @@ def compute_losses(
     *,
     policy_targets: torch.Tensor,
     value_targets: torch.Tensor,
-    weights: torch.Tensor,
-    weight_sum: float | None = None,
 ) -> LossTerms:
     """Compares what a network says of policy and value with the targets.
 
@@ -43,53 +41,36 @@ def compute_losses(
         values: [M] in [-1, 1], view of the player to move.
         policy_targets: float32 [M, A], each row sums to 1.
         value_targets: float32 [M] in [-1, 1], view of the player to move.
-        weights: float32 [M], at least 0, not all 0.
-        weight_sum: what weighted sums are divided by; None for the sum of `weights`.
 
     Returns:
         The terms; gradients flow through the first two, the last two are only to be watched.
     """
     log_policy = torch.log_softmax(logits.float(), dim=1)
-    cross_entropy = -(policy_targets * log_policy).sum(dim=1)
+    policy = -(policy_targets * log_policy).sum(dim=1).mean()
     watched = log_policy.detach()
-    entropy = -(watched.exp() * watched).sum(dim=1)
-    target_entropy = -torch.special.xlogy(policy_targets, policy_targets).sum(dim=1)
-    squared_error = (value_targets - values.float()).square()
-
-    def mean(numbers: torch.Tensor) -> torch.Tensor:
-        return _weighted_mean(numbers, weights, weight_sum)
-
-    policy = mean(cross_entropy)
+    target_entropy = -torch.special.xlogy(policy_targets, policy_targets).sum(dim=1).mean()
     return LossTerms(
         policy=policy,
-        value=mean(squared_error),
-        entropy=mean(entropy),
-        kl=policy.detach() - mean(target_entropy),
+        value=(value_targets - values.float()).square().mean(),
+        entropy=-(watched.exp() * watched).sum(dim=1).mean(),
+        kl=policy.detach() - target_entropy,
     )
 
 
 def auxiliary_losses(
-    outputs: Mapping[str, torch.Tensor],
-    *,
-    targets: Mapping[str, torch.Tensor],
-    weights: torch.Tensor,
-    weight_sum: float | None = None,
+    outputs: Mapping[str, torch.Tensor], targets: Mapping[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
     """Compares what auxiliary heads say with their targets.
 
     Args:
         outputs: what each head says of a batch of M rows, of any float type.
         targets: what it should say, see `train.auxiliary_targets`.
-        weights: float32 [M], as in `compute_losses`.
-        weight_sum: likewise.
 
     Returns:
-        A weighted mean over the batch for each head, a float32 tensor [].
+        A mean over the batch for each head, a float32 tensor [].
     """
     return {
-        name: _weighted_mean(
-            _AUXILIARY_LOSSES[name](said.float(), targets[name]), weights, weight_sum
-        )
+        name: _AUXILIARY_LOSSES[name](said.float(), targets[name]).mean()
         for name, said in outputs.items()
     }
 
@@ -139,10 +120,3 @@ def score_loss(leads: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
 
 
 _AUXILIARY_LOSSES = {"ownership": ownership_loss, "score": score_loss}
-
-
-def _weighted_mean(
-    numbers: torch.Tensor, weights: torch.Tensor, weight_sum: float | None
-) -> torch.Tensor:
-    divisor = weights.sum() if weight_sum is None else weight_sum
-    return (weights * numbers).sum() / divisor

@@ -41,7 +41,6 @@ class RowRing:
         self._bits = np.full((capacity, num_bytes), 0, dtype=np.uint8)
         self._policies = np.full((capacity, spec.num_actions), 0, dtype=np.float16)
         self._values = np.full(capacity, 0, dtype=np.float32)
-        self._weights = np.full(capacity, 0, dtype=np.float32)
         self._auxiliary = {
             name: np.full((capacity, *row.shape[1:]), 0, dtype=row.dtype)
             for name, row in _pack(empty_auxiliary(spec, auxiliary, num_rows=1)).items()
@@ -50,7 +49,7 @@ class RowRing:
     @property
     def num_bytes(self) -> int:
         """Memory that it takes, in bytes."""
-        arrays: list[npt.NDArray[Any]] = [self._bits, self._policies, self._values, self._weights]
+        arrays: list[npt.NDArray[Any]] = [self._bits, self._policies, self._values]
         return sum(array.nbytes for array in [*arrays, *self._auxiliary.values()])
 
     def append(self, rows: TrainingRows) -> None:
@@ -64,7 +63,6 @@ class RowRing:
         self._bits[places] = np.packbits(observations, axis=1)
         self._policies[places] = rows.policy_targets[newest]
         self._values[places] = rows.value_targets[newest]
-        self._weights[places] = rows.weights[newest]
         kept = {name: rows.auxiliary[name][newest] for name in self._auxiliary}
         for name, array in _pack(kept).items():
             self._auxiliary[name][places] = array
@@ -80,7 +78,6 @@ class RowRing:
             observations=self.take_observations(ages),
             policy_targets=policies,
             value_targets=self._values[places],
-            weights=self._weights[places],
             auxiliary=_unpack(
                 {name: array[places] for name, array in self._auxiliary.items()},
                 num_cells=math.prod(self._shape[1:]),

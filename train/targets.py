@@ -29,19 +29,18 @@ class TrainingRows(NamedTuple):
     observations: UInt8Array  # [R, C, H, W], zeros and ones, view of the player to move
     policy_targets: FloatArray  # [R, A], sums to 1, exactly 0 where illegal
     value_targets: FloatArray  # [R], in [-1, 1], view of the player to move
-    weights: FloatArray  # [R], how much the row counts in the loss
     # What the auxiliary heads shall say, by head, see `AUXILIARY_TARGETS`; [R, ...].
     auxiliary: Mapping[str, npt.NDArray[Any]] = MappingProxyType({})
 
     def arrays(self) -> list[npt.NDArray[Any]]:
         """Returns all arrays, always in the same order."""
-        return [*self[:4], *self.auxiliary.values()]
+        return [*self[:3], *self.auxiliary.values()]
 
     def with_arrays(self, arrays: Sequence[npt.NDArray[Any]]) -> Self:
         """Returns rows of other arrays, given in the order of `arrays`."""
-        observations, policy_targets, value_targets, weights, *others = arrays
+        observations, policy_targets, value_targets, *others = arrays
         auxiliary = dict(zip(self.auxiliary, others, strict=True))
-        return type(self)(observations, policy_targets, value_targets, weights, auxiliary)
+        return type(self)(observations, policy_targets, value_targets, auxiliary)
 
 
 class _Replay(NamedTuple):
@@ -185,7 +184,7 @@ def _replay(
 
 
 def _rows_to_fill(spec: GameSpec, records: Sequence[GameRecord]) -> TrainingRows:
-    """Allocates the rows of the records; policy targets and weights are complete already."""
+    """Allocates the rows of the records; policy targets are complete already."""
     targets = [_dense_targets(record, spec.num_actions) for record in records]
     policy_targets = np.concatenate([np.zeros((0, spec.num_actions), np.float32), *targets])
     num_rows = len(policy_targets)
@@ -193,7 +192,6 @@ def _rows_to_fill(spec: GameSpec, records: Sequence[GameRecord]) -> TrainingRows
         observations=np.empty((num_rows, *spec.observation_shape), dtype=np.uint8),
         policy_targets=policy_targets,
         value_targets=np.empty(num_rows, dtype=np.float32),
-        weights=np.ones(num_rows, dtype=np.float32),
     )
 
 

@@ -18,7 +18,7 @@ from alphago.network.network import NetworkConfig, NetworkOutputs, make_network,
 from alphago.types import Weights
 from selfplay.cpus import usable_cpus
 from train.all_outputs import AllOutputs, join_outputs
-from train.distributed import Kind, Share, Team
+from train.distributed import Kind, Team
 from train.losses import auxiliary_losses, compute_losses, total_loss
 from train.optimizers import (
     fill_tensors,
@@ -124,7 +124,7 @@ class Trainer:
             TrainingError: if the device's memory does not suffice, or a process of the team ended.
         """
         if self._team is None:
-            return self.step_share(Share(rows, weight_sum=None), progress)
+            return self.step_share(rows, progress)
         with self._team.exchange():
             if not self._is_team_up_to_date:
                 self._team.send(Kind.TAKE_OVER, self.num_steps)
@@ -133,11 +133,11 @@ class Trainer:
             share = self._team.deal(rows, progress)
         return self.step_share(share, progress)
 
-    def step_share(self, share: Share, progress: float) -> StepMetrics:
+    def step_share(self, share: TrainingRows, progress: float) -> StepMetrics:
         """Makes one optimiser step with a share of the minibatch; all of a team do so at once.
 
         Args:
-            share: what this process sees of the minibatch.
+            share: the rows of the minibatch that this process sees, as many as any other.
             progress: as in `step`.
 
         Returns:
@@ -176,7 +176,7 @@ class Trainer:
             auxiliary={name: numbers[f"auxiliary {name}"] for name in self._loss_weights},
         )
 
-    def _find_gradient(self, share: Share) -> tuple[dict[str, float], torch.Tensor]:
+    def _find_gradient(self, rows: TrainingRows) -> tuple[dict[str, float], torch.Tensor]:
         """Runs the network forward and back.
 
         Returns:
@@ -185,7 +185,7 @@ class Trainer:
             a tensor, before clipping.
         """
         self._optimizer.zero_grad(set_to_none=True)
-        terms = self._compare(self._predict(self._learning, share.rows.observations), share)
+        terms = self._compare(self._predict(self._learning, rows.observations), rows)
         torch.autograd.backward(terms["total"])
         gradients = [weight.grad for weight in self._parameters.values()]
         norm = torch.nn.utils.get_total_norm([g for g in gradients if g is not None])
@@ -210,7 +210,7 @@ class Trainer:
                     part = rows.observations[begin : begin + self.config.batch_size]
                     answers.append(self._predict(network, part))
                 outputs = join_outputs(answers)
-                terms = self._compare(outputs, Share(rows, weight_sum=None))
+                terms = self._compare(outputs, rows)
         finally:
             self.network.train()
         numbers = dict(zip(terms, torch.stack([*terms.values()]).tolist(), strict=True))
@@ -291,23 +291,17 @@ class Trainer:
         with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_bf16):
             return network(planes)
 
-    def _compare(self, outputs: NetworkOutputs, share: Share) -> dict[str, torch.Tensor]:
+    def _compare(self, outputs: NetworkOutputs, rows: TrainingRows) -> dict[str, torch.Tensor]:
         """Returns the terms of the loss by name, those of auxiliary heads among them."""
-        rows, weight_sum = share
-        weights = self._to_device(rows.weights)
         terms = compute_losses(
             outputs.logits,
             outputs.values,
             policy_targets=self._to_device(rows.policy_targets),
             value_targets=self._to_device(rows.value_targets),
-            weights=weights,
-            weight_sum=weight_sum,
         )
         losses = auxiliary_losses(
             outputs.auxiliary,
-            targets={name: self._to_device(rows.auxiliary[name]) for name in self._loss_weights},
-            weights=weights,
-            weight_sum=weight_sum,
+            {name: self._to_device(rows.auxiliary[name]) for name in self._loss_weights},
         )
         # By names that no other number has, whatever a head is called.
         named = {f"auxiliary {head}": loss for head, loss in losses.items()}

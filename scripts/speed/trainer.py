@@ -92,9 +92,7 @@ def make_bare_step(
     )
     for group in optimizer.param_groups:
         group["lr"] = config.train.learning_rate
-    observations, policies, results, weights = (
-        torch.tensor(array, device=device) for array in rows[:4]
-    )
+    observations, policies, results = (torch.tensor(array, device=device) for array in rows[:3])
     targets = {name: torch.tensor(array, device=device) for name, array in rows.auxiliary.items()}
     planes = observations.float().contiguous(memory_format=torch.channels_last)
 
@@ -105,7 +103,7 @@ def make_bare_step(
             outputs = network.all_outputs(planes)
         loss = functional.cross_entropy(outputs.logits.float(), policies)
         loss = loss + functional.mse_loss(outputs.values.float(), results)
-        extra = auxiliary_losses(outputs.auxiliary, targets=targets, weights=weights)
+        extra = auxiliary_losses(outputs.auxiliary, targets)
         for name, each in extra.items():
             loss = loss + config.train.weight_of(name) * each
         torch.autograd.backward(loss)
@@ -131,7 +129,6 @@ def random_rows(
         observations=rng.integers(0, 2, (num_rows, *spec.observation_shape), dtype=np.uint8),
         policy_targets=policies / policies.sum(axis=1, keepdims=True),
         value_targets=rng.choice(np.array([-1.0, 1.0], np.float32), num_rows),
-        weights=np.ones(num_rows, np.float32),
         auxiliary=empty_auxiliary(spec, heads, num_rows=num_rows),
     )
 

@@ -20,7 +20,6 @@ from tests.train.training_setups import (
 )
 from train.distributed import Team
 from train.followers import Follower
-from train.targets import TrainingRows
 from train.trainer import DivergedError, Trainer
 from train.trainer_setup import TrainerSetup, make_trainer
 
@@ -40,21 +39,10 @@ def setup(network: NetworkConfig = TINY, **settings: object) -> TrainerSetup:
     )
 
 
-def weighted_rows() -> TrainingRows:
-    weights = np.linspace(0.5, 3.0, 16, dtype=np.float32)  # another sum in each half
-    return random_rows(2)._replace(weights=weights)
-
-
 def first_step(team: Team) -> Trainer:
     trainer = make_trainer(setup(**SETTINGS), team)
     metrics = trainer.step(random_rows(1), 0.0)
     print("metrics", metrics.loss, metrics.grad_norm, flush=True)
-    return trainer
-
-
-def weighted(team: Team) -> Trainer:
-    trainer = make_trainer(setup(**SETTINGS), team)
-    trainer.step(weighted_rows(), 0.0)
     return trainer
 
 
@@ -93,7 +81,6 @@ def auxiliary(team: Team) -> Trainer:
 
 SCENARIOS: dict[str, Callable[[Team], Trainer]] = {
     "first_step": first_step,
-    "weighted": weighted,
     "resumed": resumed,
     "diverged": diverged,
     "auxiliary": auxiliary,

@@ -77,7 +77,7 @@ def test_a_small_game_by_hand() -> None:
 def test_without_heads_there_are_no_targets() -> None:
     records = random_records(TTT, num_games=3, seed=1)
     assert rows_from_records(TTT, records).auxiliary == {}
-    assert len(rows_from_records(TTT, records).arrays()) == 4
+    assert len(rows_from_records(TTT, records).arrays()) == 3
 
 
 def test_no_records_give_empty_targets() -> None:
@@ -174,16 +174,14 @@ def test_the_loss_by_hand_and_its_parts() -> None:
     rows = auxiliary_rows(1)
     network = make_network(TTT.spec, TINY_AUXILIARY, seed=0).train()
     outputs = network.all_outputs(torch.tensor(rows.observations).float())
-    weights = torch.tensor(rows.weights)
     terms = compute_losses(
         outputs.logits,
         outputs.values,
         policy_targets=torch.tensor(rows.policy_targets),
         value_targets=torch.tensor(rows.value_targets),
-        weights=weights,
     )
     targets = {name: torch.tensor(array) for name, array in rows.auxiliary.items()}
-    losses = auxiliary_losses(outputs.auxiliary, targets=targets, weights=weights)
+    losses = auxiliary_losses(outputs.auxiliary, targets)
     metrics = trainer.step(rows, 0.0)
     assert metrics.auxiliary == pytest.approx({n: loss.item() for n, loss in losses.items()})
     total = terms.policy + terms.value + 0.7 * losses["ownership"] + 0.2 * losses["score"]

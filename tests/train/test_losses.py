@@ -12,20 +12,19 @@ from train.losses import (
 )
 
 
-def losses(logits, values, policy_targets, value_targets, weights):
+def losses(logits, values, policy_targets, value_targets):
     return compute_losses(
         torch.tensor(logits),
         torch.tensor(values),
         policy_targets=torch.tensor(policy_targets),
         value_targets=torch.tensor(value_targets),
-        weights=torch.tensor(weights),
     )
 
 
 def test_closed_form_of_one_row() -> None:
     # softmax(ln 1, ln 2, ln 5) = 1/8, 2/8, 5/8
     logits = [[math.log(1), math.log(2), math.log(5)]]
-    terms = losses(logits, [0.25], [[0.5, 0.5, 0.0]], [-1.0], [1.0])
+    terms = losses(logits, [0.25], [[0.5, 0.5, 0.0]], [-1.0])
     cross_entropy = -0.5 * math.log(1 / 8) - 0.5 * math.log(2 / 8)
     entropy = -sum(p * math.log(p) for p in (1 / 8, 2 / 8, 5 / 8))
     assert terms.policy.item() == pytest.approx(cross_entropy)
@@ -37,20 +36,18 @@ def test_closed_form_of_one_row() -> None:
 
 def test_the_network_that_says_the_target_has_no_kl_and_the_least_loss() -> None:
     logits = [[math.log(1), math.log(3)]]
-    terms = losses(logits, [0.5], [[0.25, 0.75]], [0.5], [1.0])
+    terms = losses(logits, [0.5], [[0.25, 0.75]], [0.5])
     assert terms.kl.item() == pytest.approx(0.0, abs=1e-7)
     assert terms.policy.item() == pytest.approx(terms.entropy.item())
     assert terms.value.item() == 0.0
 
 
-def test_rows_count_by_their_weight() -> None:
+def test_all_rows_count_alike() -> None:
     uniform, certain = [0.0, 0.0], [100.0, 0.0]
-    terms = losses([uniform, certain], [0.0, 1.0], [[1.0, 0.0]] * 2, [1.0, 1.0], [3.0, 1.0])
-    assert terms.policy.item() == pytest.approx(0.75 * math.log(2))
-    assert terms.value.item() == pytest.approx(0.75)
-    assert terms.entropy.item() == pytest.approx(0.75 * math.log(2))
-    without = losses([uniform, certain], [0.0, 1.0], [[1.0, 0.0]] * 2, [1.0, 1.0], [1.0, 0.0])
-    assert without.policy.item() == pytest.approx(math.log(2))
+    terms = losses([uniform, certain], [0.0, 1.0], [[1.0, 0.0]] * 2, [1.0, 1.0])
+    assert terms.policy.item() == pytest.approx(0.5 * math.log(2))
+    assert terms.value.item() == pytest.approx(0.5)
+    assert terms.entropy.item() == pytest.approx(0.5 * math.log(2))
 
 
 def test_the_gradient_is_policy_minus_target() -> None:
@@ -61,7 +58,6 @@ def test_the_gradient_is_policy_minus_target() -> None:
         values,
         policy_targets=torch.tensor([[0.5, 0.5, 0.0]]),
         value_targets=torch.tensor([-1.0]),
-        weights=torch.tensor([1.0]),
     )
     total_loss(terms, {}, {}).backward()
     torch.testing.assert_close(logits.grad, torch.tensor([[1 / 8 - 0.5, 2 / 8 - 0.5, 5 / 8]]))
@@ -70,7 +66,7 @@ def test_the_gradient_is_policy_minus_target() -> None:
 
 
 def test_large_logits_and_zero_targets_stay_finite() -> None:
-    terms = losses([[1e4, -1e4, 0.0]], [1.0], [[0.0, 0.0, 1.0]], [1.0], [1.0])
+    terms = losses([[1e4, -1e4, 0.0]], [1.0], [[0.0, 0.0, 1.0]], [1.0])
     assert all(math.isfinite(term.item()) for term in terms)
     assert terms.policy.item() == pytest.approx(1e4)
 
@@ -81,7 +77,6 @@ def test_half_precision_answers_are_compared_in_float32() -> None:
         torch.zeros(2, dtype=torch.bfloat16),
         policy_targets=torch.full((2, 3), 1 / 3),
         value_targets=torch.ones(2),
-        weights=torch.ones(2),
     )
     assert all(term.dtype == torch.float32 for term in terms)
     assert terms.policy.item() == pytest.approx(math.log(3), rel=1e-6)
@@ -109,12 +104,8 @@ def test_the_score_loss_is_huber_in_units_of_20_points() -> None:
     assert score_loss(leads, scores).tolist() == pytest.approx(expected)
 
 
-def test_auxiliary_losses_are_weighted_means_in_float32() -> None:
+def test_auxiliary_losses_are_means_in_float32() -> None:
     outputs = {"score": torch.tensor([1.0, 0.0], dtype=torch.bfloat16)}
-    targets = {"score": torch.tensor([0.0, 0.0])}
-    weights = torch.tensor([1.0, 3.0])
-    mean = auxiliary_losses(outputs, targets=targets, weights=weights)["score"]
+    mean = auxiliary_losses(outputs, {"score": torch.tensor([0.0, 0.0])})["score"]
     assert mean.dtype == torch.float32
-    assert mean.item() == pytest.approx(0.6 * 0.7 / 4)
-    share = auxiliary_losses(outputs, targets=targets, weights=weights, weight_sum=8.0)["score"]
-    assert share.item() == pytest.approx(0.6 * 0.7 / 8)
+    assert mean.item() == pytest.approx(0.6 * 0.7 / 2)

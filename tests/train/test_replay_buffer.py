@@ -35,21 +35,21 @@ def replay_config(**changes: object) -> ReplayConfig:
 
 
 def numbered_rows(game: Game, begin: int, end: int) -> TrainingRows:
-    """Rows that carry their number as weight; no position is equal to its mirror image."""
+    """Rows that carry their number as value; no position is equal to its mirror image."""
     num_rows = end - begin
     observations = np.zeros((num_rows, *game.spec.observation_shape), np.uint8)
     observations[:, 0, 0, 0] = 1
     policies = np.zeros((num_rows, game.spec.num_actions), np.float32)
     policies[:, 0] = 1
-    weights = np.arange(begin, end, dtype=np.float32)
-    return TrainingRows(observations, policies, np.zeros(num_rows, np.float32), weights)
+    numbers = np.arange(begin, end, dtype=np.float32)
+    return TrainingRows(observations, policies, numbers)
 
 
 def test_the_memory_of_a_window_is_known_before_it_is_taken() -> None:
-    # 3 planes of 3 x 3 are 27 bits, 4 bytes; 9 moves of 2 bytes; value and weight of 4 bytes each.
+    # 3 planes of 3 x 3 are 27 bits, 4 bytes; 9 moves of 2 bytes; a value of 4 bytes.
     config = replay_config(window_size=1000, holdout_fraction=0.1)
     num_planes = TTT.spec.observation_shape[0]
-    per_row = -(-num_planes * 9 // 8) + 9 * 2 + 4 + 4
+    per_row = -(-num_planes * 9 // 8) + 9 * 2 + 4
     assert bytes_of_window(TTT.spec, config, auxiliary=()) == 1100 * per_row
     buffer = ReplayBuffer(TTT.spec, config)
     assert buffer._learnt.num_bytes + buffer._held_out.num_bytes == 1100 * per_row
@@ -62,7 +62,7 @@ def test_the_newest_positions_are_kept() -> None:
         for size in sizes:
             buffer.append(numbered_rows(TTT, seen, seen + size))
             seen += size
-        drawn = buffer.sample(5000, np.random.default_rng(0)).weights
+        drawn = buffer.sample(5000, np.random.default_rng(0)).value_targets
         assert buffer.positions_seen == seen
         assert buffer.num_positions == buffer.window == 100
         assert set(drawn.tolist()) == set(range(seen - 100, seen))
@@ -104,7 +104,7 @@ def test_stored_games_that_do_not_replay_are_left_out_and_told() -> None:
 def test_sampling_is_uniform_over_the_window() -> None:
     buffer = ReplayBuffer(TTT.spec, replay_config(window_size=20))
     buffer.append(numbered_rows(TTT, 0, 20))
-    drawn = buffer.sample(20_000, np.random.default_rng(0)).weights
+    drawn = buffer.sample(20_000, np.random.default_rng(0)).value_targets
     counts = np.bincount(drawn.astype(int), minlength=20)
     # Mean 1000, standard deviation 31.
     assert counts.min() > 850
@@ -136,7 +136,7 @@ def test_before_symmetries_a_row_comes_back_as_it_went_in() -> None:
     np.testing.assert_allclose(held_out.policy_targets, rows.policy_targets[::-1], rtol=1e-3)
     np.testing.assert_allclose(held_out.policy_targets.sum(axis=1), 1, atol=1e-5)
     np.testing.assert_array_equal(held_out.value_targets, rows.value_targets[::-1])
-    assert len(buffer.newest_held_out(2).weights) == 2
+    assert len(buffer.newest_held_out(2).value_targets) == 2
 
 
 def test_one_visit_of_800_is_kept_within_two_percent_and_zero_stays_zero() -> None:
@@ -155,9 +155,8 @@ def test_a_mirrored_connect_four_row_by_hand() -> None:
     # First stone in column 1, target all on column 2; mirrored: stone in column 7, target 6.
     states = C4.step(C4.initial_states(1), [0])
     policy = np.array([[0, 1, 0, 0, 0, 0, 0]], np.float32)
-    one = np.ones(1, np.float32)
     buffer = ReplayBuffer(C4.spec, replay_config())
-    buffer.append(TrainingRows(C4.observe(states), policy, one, one))
+    buffer.append(TrainingRows(C4.observe(states), policy, np.ones(1, np.float32)))
     rows = buffer.sample(200, np.random.default_rng(0))
     stones = rows.observations[:, 1, -1, :].argmax(axis=1)  # the opponent's, bottom row
     assert (rows.observations[:, 1].sum(axis=(1, 2)) == 1).all()
@@ -279,7 +278,7 @@ def test_a_growing_window_leaves_older_positions_unused() -> None:
     config = replay_config(window_size=100, window_growth="katago", window_min=10)
     buffer = ReplayBuffer(TTT.spec, config)
     buffer.append(numbered_rows(TTT, 0, 60))
-    drawn = buffer.sample(5000, np.random.default_rng(0)).weights
+    drawn = buffer.sample(5000, np.random.default_rng(0)).value_targets
     assert buffer.num_positions == 60
     assert 10 < buffer.window < 60
     assert set(drawn.tolist()) == set(range(60 - buffer.window, 60))

@@ -34,7 +34,6 @@ def slow_rows(game: Game, records: list[GameRecord]) -> TrainingRows:
         np.array(observations),
         np.array(policies),
         np.array(values, np.float32),
-        np.ones(len(values), np.float32),
     )
 
 
@@ -52,7 +51,6 @@ def test_a_won_game_by_hand() -> None:
     # O O .    The values alternate with the player to move: X, O, X, O, X.
     rows = rows_from_records(TTT, [make_record(TTT, X_WINS)])
     assert rows.value_targets.tolist() == [1, -1, 1, -1, 1]
-    assert rows.weights.tolist() == [1] * 5
     np.testing.assert_allclose(rows.policy_targets[1], [0, *[1 / 8] * 8], rtol=1e-6)
     np.testing.assert_array_equal(rows.observations[2, 0], [[1, 0, 0], [0, 0, 0], [0, 0, 0]])
     np.testing.assert_array_equal(rows.observations[2, 1], [[0, 0, 0], [1, 0, 0], [0, 0, 0]])

@@ -55,7 +55,6 @@ def test_the_first_step_of_sgd_by_hand() -> None:
         values,
         policy_targets=torch.tensor(rows.policy_targets),
         value_targets=torch.tensor(rows.value_targets),
-        weights=torch.tensor(rows.weights),
     )
     total = total_loss(terms, {}, {})
     total.backward()
@@ -139,7 +138,7 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing() -> None:
     assert_same_state({k: v for k, v in state_of(other).items() if k in before}, before)
 
 
-@pytest.mark.parametrize("field", ["policy_targets", "value_targets", "weights"])
+@pytest.mark.parametrize("field", ["policy_targets", "value_targets"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_loss_that_is_not_finite_names_the_step_and_touches_nothing(
@@ -227,7 +226,6 @@ def test_validation_measures_the_weights_that_play(ema_decay: float | None) -> N
             values,
             policy_targets=torch.tensor(rows.policy_targets),
             value_targets=torch.tensor(rows.value_targets),
-            weights=torch.tensor(rows.weights),
         )
     metrics = trainer.validate(rows)
     assert metrics.policy_loss == pytest.approx(terms.policy.item(), rel=1e-5)

@@ -57,7 +57,6 @@ def random_rows(seed: int, *, num_rows: int = 16) -> TrainingRows:
         observations=rng.integers(0, 2, (num_rows, 3, 3, 3)).astype(np.uint8),
         policy_targets=rng.dirichlet(np.ones(9), num_rows).astype(np.float32),
         value_targets=rng.choice([-1, 0, 1], num_rows).astype(np.float32),
-        weights=np.ones(num_rows, np.float32),
     )
 
 
