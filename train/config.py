@@ -16,7 +16,7 @@ from eval.gating import GateConfig
 from eval.yardstick import YardstickConfig
 from selfplay.actors import ActorSetup
 from selfplay.config import SelfPlayConfig
-from train.auxiliary_targets import check_auxiliary
+from train.auxiliary import check_auxiliary
 from train.replay_buffer import ReplayConfig
 from train.trainer_config import TrainerConfig
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from alphago.games import make_game
 from alphago.network.network import NetworkConfig
-from train.auxiliary_targets import empty_auxiliary
+from train.auxiliary import empty_auxiliary
 from train.distributed import Kind, Message, Team
 from train.targets import TrainingRows
 from train.trainer import DivergedError, Trainer

@@ -8,11 +8,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
-from torch.nn import functional
 
-from alphago.network.auxiliary_heads import SCORE_UNIT
-
-SCORE_ERROR_LIMIT = 12.0  # points; beyond it the score's loss grows linearly (KataGo: 12)
+from train.auxiliary import AUXILIARY_TARGETS
 
 
 class LossTerms(NamedTuple):
@@ -64,13 +61,13 @@ def auxiliary_losses(
 
     Args:
         outputs: what each head says of a batch of M rows, of any float type.
-        targets: what it should say, see `train.auxiliary_targets`.
+        targets: what it should say, see `train.auxiliary`.
 
     Returns:
         A mean over the batch for each head, a float32 tensor [].
     """
     return {
-        name: _AUXILIARY_LOSSES[name](said.float(), targets[name]).mean()
+        name: AUXILIARY_TARGETS[name].loss(said.float(), targets[name]).mean()
         for name, said in outputs.items()
     }
 
@@ -83,40 +80,3 @@ def total_loss(
     for head, loss in auxiliary.items():
         total = total + loss_weights[head] * loss
     return total
-
-
-def ownership_loss(logits: torch.Tensor, owners: torch.Tensor) -> torch.Tensor:
-    """Returns the cross-entropy of who owns a cell, in nats, mean over the cells of each row.
-
-    Args:
-        logits: float32 [M, H * W], that the player to move owns the cell.
-        owners: int8 [M, H * W], 1 for that player, -1 for the other; 0 for nobody, a half of each.
-
-    Returns:
-        float32 [M].
-    """
-    shares = (1 + owners.float()) / 2
-    losses: torch.Tensor = functional.binary_cross_entropy_with_logits(
-        logits, shares, reduction="none"
-    )
-    return losses.mean(dim=1)
-
-
-def score_loss(leads: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """Returns Huber's loss of the lead, in squared `SCORE_UNIT`.
-
-    Args:
-        leads: float32 [M], in units of `SCORE_UNIT`.
-        scores: float32 [M], points.
-
-    Returns:
-        float32 [M], half the square of small errors; of large ones it grows linearly.
-    """
-    delta = SCORE_ERROR_LIMIT / SCORE_UNIT
-    losses: torch.Tensor = functional.huber_loss(
-        leads, scores / SCORE_UNIT, reduction="none", delta=delta
-    )
-    return losses
-
-
-_AUXILIARY_LOSSES = {"ownership": ownership_loss, "score": score_loss}

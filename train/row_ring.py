@@ -9,15 +9,15 @@ import numpy.typing as npt
 
 from alphago.games.game import GameSpec
 from alphago.types import UInt8Array
-from train.auxiliary_targets import AUXILIARY_TARGETS, empty_auxiliary
+from train.auxiliary import AUXILIARY_TARGETS, Layout, empty_auxiliary
 from train.targets import TrainingRows
 
 
 class RowRing:
     """The newest rows up to a capacity, in little memory that is all taken at the start.
 
-    Observations are kept as bits, policies as float16: 1/800 keeps three digits. Of the targets of
-    auxiliary heads those per cell, which are -1, 0 or 1, take two bits a cell.
+    Observations are kept as bits, policies as float16: 1/800 keeps three digits. Targets of
+    auxiliary heads of the layout CELLS take two bits a cell, the others are kept as they are.
 
     Attributes:
         capacity: rows that it can hold.
@@ -95,7 +95,7 @@ def _pack(targets: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]
     """Packs signs [R, H * W] as bits uint8 [R, bytes]: where they are above, then where below 0."""
     return {
         name: np.packbits(np.concatenate([array > 0, array < 0], axis=1), axis=1)
-        if AUXILIARY_TARGETS[name].is_per_cell
+        if AUXILIARY_TARGETS[name].layout is Layout.CELLS
         else array
         for name, array in targets.items()
     }
@@ -107,7 +107,7 @@ def _unpack(
     """Returns what `_pack` was given."""
     targets = dict(packed)
     for name, array in packed.items():
-        if AUXILIARY_TARGETS[name].is_per_cell:
+        if AUXILIARY_TARGETS[name].layout is Layout.CELLS:
             bits = np.unpackbits(array, axis=1, count=2 * num_cells).view(np.int8)
             targets[name] = bits[:, :num_cells] - bits[:, num_cells:]
     return targets

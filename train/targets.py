@@ -13,14 +13,13 @@ from alphago.types import (
     NUM_PLAYERS,
     BoolArray,
     FloatArray,
-    Int8Array,
     States,
     UInt8Array,
-    signs_for,
     value_for,
 )
 from selfplay.records import GameRecord, check_record
-from train.auxiliary_targets import auxiliary_targets
+from train.auxiliary import AUXILIARY_TARGETS
+from train.replayed_games import ReplayedGames, in_lines, searched_values
 
 
 class TrainingRows(NamedTuple):
@@ -29,7 +28,7 @@ class TrainingRows(NamedTuple):
     observations: UInt8Array  # [R, C, H, W], zeros and ones, view of the player to move
     policy_targets: FloatArray  # [R, A], sums to 1, exactly 0 where illegal
     value_targets: FloatArray  # [R], in [-1, 1], view of the player to move
-    # What the auxiliary heads shall say, by head, see `AUXILIARY_TARGETS`; [R, ...].
+    # What the auxiliary heads shall say, by head, see `train.auxiliary`; [R, ...].
     auxiliary: Mapping[str, npt.NDArray[Any]] = MappingProxyType({})
 
     def arrays(self) -> list[npt.NDArray[Any]]:
@@ -41,13 +40,6 @@ class TrainingRows(NamedTuple):
         observations, policy_targets, value_targets, *others = arrays
         auxiliary = dict(zip(self.auxiliary, others, strict=True))
         return type(self)(observations, policy_targets, value_targets, auxiliary)
-
-
-class _Replay(NamedTuple):
-    """What replaying G games of up to T moves shows."""
-
-    to_play: Int8Array  # [G, T], who moved; 0 behind a game's end
-    ends: States  # [G]
 
 
 def rows_from_records(
@@ -84,17 +76,15 @@ def rows_from_records(
             was = f" by the rules {record.rules}" if record.game == game.spec.name else ""
             raise RecordError(f"{record}{was}: expected a record of {game_text(game.spec)}")
     rows = _rows_to_fill(game.spec, records)
-    is_target = _in_lines(records, "is_target", np.bool_)  # [G, T]
-    replay = _replay(game, records, is_target, rows)
-    _check_results(game, replay.ends, records)
+    replayed = _replay(game, records, rows)
+    _check_results(game, replayed.ends, records)
     results = np.array([record.returns for record in records], np.float32).reshape(-1, NUM_PLAYERS)
-    outcomes = value_for(np.repeat(results[:, None], is_target.shape[1], axis=1), replay.to_play)
-    searched = searched_values(records, replay.to_play, horizon=root_value_horizon)
+    movers = replayed.at_rows(replayed.to_play)
+    outcomes = value_for(results[replayed.game_of_row], movers)
+    searched = searched_values(replayed, horizon=root_value_horizon)
     share = np.float32(root_value_share)
-    rows.value_targets[:] = ((1 - share) * outcomes + share * searched)[is_target]
-    movers = replay.to_play[is_target]
-    games = np.nonzero(is_target)[0]  # of each row
-    targets = auxiliary_targets(game, replay.ends, auxiliary, games=games, to_play=movers)
+    rows.value_targets[:] = (1 - share) * outcomes + share * searched
+    targets = {name: AUXILIARY_TARGETS[name].of_rows(replayed) for name in auxiliary}
     return rows._replace(auxiliary=targets)
 
 
@@ -107,36 +97,6 @@ def replay_faults(game: Game, records: Sequence[GameRecord]) -> list[str | None]
     return [None] * len(records)
 
 
-def searched_values(
-    records: Sequence[GameRecord], to_play: Int8Array, *, horizon: float
-) -> FloatArray:
-    """Averages what the search said of each position and of those after it.
-
-    The mean is exponential: with f = 1 / horizon the position itself counts f, the one k moves
-    later f (1 - f)^k, and the result of the game what is left (KataGoMethods, "Short-term value
-    and score targets").
-
-    Args:
-        records: games.
-        to_play: int8 [G, T], who is to move.
-        horizon: mean number of moves ahead, counted from 1; 1 for the position's own value alone.
-
-    Returns:
-        float32 [G, T], in [-1, 1], view of the player to move; of no use behind a game's end.
-    """
-    share = np.float32(1 / horizon)
-    signs = signs_for(to_play)
-    own = signs * _in_lines(records, "root_values", np.float32)
-    lengths = np.array([len(record.actions) for record in records])
-    mean = np.array([record.returns[0] for record in records], np.float32)  # [G]
-    values = np.zeros(own.shape, np.float32)
-    for ply in reversed(range(own.shape[1])):
-        mean = np.where(lengths > ply, share * own[:, ply] + (1 - share) * mean, mean)
-        values[:, ply] = mean
-    values *= signs
-    return values
-
-
 def _replay_fault(game: Game, record: GameRecord) -> str | None:
     try:
         rows_from_records(game, [record])
@@ -145,28 +105,15 @@ def _replay_fault(game: Game, record: GameRecord) -> str | None:
     return None
 
 
-def _in_lines(
-    records: Sequence[GameRecord], name: str, dtype: type[np.generic]
-) -> npt.NDArray[Any]:
-    """Returns a field [T] of all records as [G, longest T], filled up with zeros."""
-    longest = max((len(record.actions) for record in records), default=0)
-    lines = np.zeros((len(records), longest), dtype)
-    for line, record in zip(lines, records, strict=True):
-        line[: len(record.actions)] = getattr(record, name)
-    return lines
-
-
-def _replay(
-    game: Game, records: Sequence[GameRecord], is_target: BoolArray, rows: TrainingRows
-) -> _Replay:
+def _replay(game: Game, records: Sequence[GameRecord], rows: TrainingRows) -> ReplayedGames:
     """Plays all games in lockstep and fills in the observations of the rows.
 
     Args:
         game: the rules.
         records: the games.
-        is_target: bool [G, T], the positions that are rows.
         rows: complete but for their observations and value targets.
     """
+    is_target = in_lines(records, "is_target", np.bool_)  # [G, T]
     lengths = np.array([len(record.actions) for record in records], dtype=np.int64)  # [G]
     row_of = np.cumsum(is_target).reshape(is_target.shape) - 1  # [G, T], where is_target holds
     to_play = np.zeros(is_target.shape, np.int8)
@@ -180,7 +127,7 @@ def _replay(
         playing = np.flatnonzero(lengths > ply)
         to_play[playing, ply] = game.to_play(states[playing])
         states[playing] = _step(game, states[playing], playing, records=records, ply=ply)
-    return _Replay(to_play, states)
+    return ReplayedGames(game, records, to_play, states, *np.nonzero(is_target))
 
 
 def _rows_to_fill(spec: GameSpec, records: Sequence[GameRecord]) -> TrainingRows:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from alphago.errors import check_config, check_count
 from alphago.types import MAX_THREADS
+from train.auxiliary import AuxiliaryWeights
 from train.optimizers import OPTIMIZERS
 
 PRECISIONS = ("auto", "bf16", "fp32")
@@ -13,8 +14,8 @@ STEP_POINTS = (0.5, 0.75)  # parts of the run after which the schedule `step` lo
 
 
 @dataclass(kw_only=True)
-class TrainerConfig:
-    """How the network learns.
+class TrainerConfig(AuxiliaryWeights):
+    """How the network learns; beside these fields it has the weights of auxiliary heads.
 
     Attributes:
         batch_size: rows of one optimiser step (AlphaGo Zero: 2048, AlphaZero: 4096).
@@ -32,8 +33,6 @@ class TrainerConfig:
         gradient_clip: largest norm of the gradient, null for no limit.
         ema_decay: decay per step of the running average of the weights, which then plays; null to
             play with the weights themselves.
-        ownership_weight: weight of the ownership head's loss, a mean over cells (KataGo: 1.5).
-        score_weight: weight of the score head's loss (KataGo: 0.6 in the same unit).
         precision: `fp32`, `bf16` (autocast) or `auto`: bf16 where the hardware has it.
         num_threads: CPU threads of a step, in each process that learns; null for all usable ones
             (half of them on a CPU beside Ray's actors), which the processes of a machine share.
@@ -49,13 +48,12 @@ class TrainerConfig:
     final_learning_rate_fraction: float
     gradient_clip: float | None
     ema_decay: float | None
-    ownership_weight: float
-    score_weight: float
     precision: str
     num_threads: int | None
 
     def __post_init__(self) -> None:
         """Checks the values."""
+        super().__post_init__()
         for name, choices in (
             ("optimizer", OPTIMIZERS),
             ("schedule", SCHEDULES),
@@ -72,9 +70,8 @@ class TrainerConfig:
         rate, clip, average = self.learning_rate, self.gradient_clip, self.ema_decay
         check_config("train.learning_rate", rate, 0 < rate < math.inf, "a number above 0")
         check_config("train.momentum", self.momentum, 0 <= self.momentum < 1, "from 0 to below 1")
-        for name in ("weight_decay", "ownership_weight", "score_weight"):
-            value = getattr(self, name)
-            check_config(f"train.{name}", value, 0 <= value < math.inf, "a number of at least 0")
+        decay = self.weight_decay
+        check_config("train.weight_decay", decay, 0 <= decay < math.inf, "a number of at least 0")
         fraction = self.final_learning_rate_fraction
         check_config(
             "train.final_learning_rate_fraction", fraction, 0 < fraction <= 1, "above 0, at most 1"
@@ -82,11 +79,6 @@ class TrainerConfig:
         check_config("train.gradient_clip", clip, clip is None or clip > 0, "above 0, or null")
         is_decay = average is None or 0 < average < 1
         check_config("train.ema_decay", average, is_decay, "between 0 and 1, or null")
-
-    def weight_of(self, head: str) -> float:
-        """Returns the weight of an auxiliary head's loss."""
-        weight: float = getattr(self, f"{head}_weight")
-        return weight
 
 
 def learning_rate(config: TrainerConfig, num_steps: int, *, progress: float) -> float:

@@ -3,59 +3,86 @@
 A result is one bit for a whole game; who owns which cell in the end says where it was won. KataGo
 found the two heads here worth 1.65 times the training (Wu 2019, section 4.1 and table 2). As there
 they read the features of the value head, and so shape them. A frozen network has none of them:
-they cost play nothing. None has a size that depends on the board.
+they cost play nothing. None has a size that depends on the board. What they shall say stands in
+`train.auxiliary`, by the same names.
 """
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch import Tensor, nn
 
+from alphago.games.game import GameSpec
 from alphago.network.heads import ValueFeatures
 
-AUXILIARY_HEADS = ("ownership", "score")
+if TYPE_CHECKING:
+    from alphago.network.network import NetworkConfig
+
 SCORE_UNIT = 20.0  # points; the score head speaks in these, as KataGo's
 
 
-class OwnershipHead(nn.Module):
+class HeadInputs(NamedTuple):
+    """What the network knows of a batch, for heads to read."""
+
+    planes: Tensor  # [B, channels, H, W], those of the trunk
+    value: ValueFeatures
+
+
+class AuxiliaryHead(nn.Module, ABC):
+    """A head that only training sees."""
+
+    @abstractmethod
+    def forward(self, inputs: HeadInputs) -> Tensor:
+        """Returns what it says of each position, [B, ...] in the layout of its target."""
+
+    @abstractmethod
+    def final_layers(self) -> Sequence[nn.Conv2d | nn.Linear]:
+        """Returns the layers whose results it says."""
+
+
+class OwnershipHead(AuxiliaryHead):
     """Who will own each cell when the game is over, as the logit that it is the player to move.
 
     Tanh of half the logit is the expected owner, from -1, the opponent, to 1.
     """
 
-    def __init__(self, *, value_channels: int) -> None:
+    def __init__(self, spec: GameSpec, config: "NetworkConfig") -> None:
         """Creates the layer with fresh weights."""
         super().__init__()
-        self.final = nn.Conv2d(value_channels, 1, kernel_size=1)
+        del spec  # no size depends on the board
+        self.final = nn.Conv2d(config.value_channels, 1, kernel_size=1)
 
-    def forward(self, features: ValueFeatures) -> Tensor:
+    def forward(self, inputs: HeadInputs) -> Tensor:
         """Returns logits [B, H * W], rows first."""
-        logits: Tensor = self.final(features.cells).flatten(1)
+        logits: Tensor = self.final(inputs.value.cells).flatten(1)
         return logits
 
+    def final_layers(self) -> list[nn.Conv2d]:
+        """Returns the layer whose results are logits."""
+        return [self.final]
 
-class ScoreHead(nn.Module):
+
+class ScoreHead(AuxiliaryHead):
     """By how much the player to move will lead when the game is over, in units of `SCORE_UNIT`."""
 
-    def __init__(self, *, value_hidden: int) -> None:
+    def __init__(self, spec: GameSpec, config: "NetworkConfig") -> None:
         """Creates the layer with fresh weights."""
         super().__init__()
-        self.final = nn.Linear(value_hidden, 1)
+        del spec  # no size depends on the board
+        self.final = nn.Linear(config.value_hidden, 1)
 
-    def forward(self, features: ValueFeatures) -> Tensor:
+    def forward(self, inputs: HeadInputs) -> Tensor:
         """Returns leads [B]."""
-        lead: Tensor = self.final(features.hidden).squeeze(1)
+        lead: Tensor = self.final(inputs.value.hidden).squeeze(1)
         return lead
 
-
-def make_auxiliary_head(
-    name: str, *, value_channels: int, value_hidden: int
-) -> OwnershipHead | ScoreHead:
-    """Creates one of `AUXILIARY_HEADS` on top of a value head of these sizes."""
-    if name == "ownership":
-        return OwnershipHead(value_channels=value_channels)
-    assert name == "score", f"no auxiliary head {name}"
-    return ScoreHead(value_hidden=value_hidden)
+    def final_layers(self) -> list[nn.Linear]:
+        """Returns the layer whose results are leads."""
+        return [self.final]
 
 
-def final_layer(head: nn.Module) -> nn.Conv2d | nn.Linear:
-    """Returns the layer whose results are those of an auxiliary head."""
-    assert isinstance(head, OwnershipHead | ScoreHead), f"no auxiliary head: {type(head).__name__}"
-    return head.final
+AUXILIARY_HEADS: dict[str, Callable[[GameSpec, "NetworkConfig"], AuxiliaryHead]] = {
+    "ownership": OwnershipHead,
+    "score": ScoreHead,
+}

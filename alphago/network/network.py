@@ -6,6 +6,7 @@ the `GameSpec`. `blocks.py` and `heads.py` hold the parts, `auxiliary_heads.py` 
 training sees.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 
 from alphago.errors import CheckpointError, check_config, check_count
 from alphago.games.game import GameSpec
-from alphago.network.auxiliary_heads import AUXILIARY_HEADS, final_layer, make_auxiliary_head
+from alphago.network.auxiliary_heads import AUXILIARY_HEADS, HeadInputs
 from alphago.network.blocks import PoolingBlock, ResidualBlock, relu_
 from alphago.network.heads import (
     FixedPolicyHead,
@@ -128,15 +129,9 @@ class PolicyValueNet(nn.Module):
         self.blocks = nn.ModuleList(_make_block(config, i) for i in range(config.num_blocks))
         self.policy_head = _make_policy_head(spec, config)
         self.value_head = _make_value_head(spec, config)
-        self.auxiliary_heads = nn.ModuleDict(
-            {
-                name: make_auxiliary_head(
-                    name, value_channels=config.value_channels, value_hidden=config.value_hidden
-                )
-                for name in config.auxiliary
-            }
-        )
-        self._initialise()
+        heads = {name: AUXILIARY_HEADS[name](spec, config) for name in config.auxiliary}
+        self.auxiliary_heads = nn.ModuleDict(heads)
+        self._initialise([layer for head in heads.values() for layer in head.final_layers()])
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Evaluates a batch.
@@ -154,10 +149,11 @@ class PolicyValueNet(nn.Module):
         """Evaluates a batch as `forward` does, with the auxiliary heads."""
         planes = self._trunk(observations)
         features = self.value_head.features(planes)
+        inputs = HeadInputs(planes, features)
         return NetworkOutputs(
             logits=self.policy_head(planes),
             values=self.value_head.read(features),
-            auxiliary={name: head(features) for name, head in self.auxiliary_heads.items()},
+            auxiliary={name: head(inputs) for name, head in self.auxiliary_heads.items()},
         )
 
     def _trunk(self, observations: Tensor) -> Tensor:
@@ -167,11 +163,14 @@ class PolicyValueNet(nn.Module):
             planes = block(planes)
         return planes
 
-    def _initialise(self) -> None:
+    def _initialise(self, auxiliary: Sequence[nn.Conv2d | nn.Linear]) -> None:
         """Draws the first weights.
 
         A block starts as the identity (its last batch norm scales by 0), so that gradients reach
         the stem undamped.
+
+        Args:
+            auxiliary: the final layers of the auxiliary heads.
         """
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
@@ -180,7 +179,6 @@ class PolicyValueNet(nn.Module):
                 nn.init.zeros_(module.norm2.weight)
         nn.init.kaiming_normal_(self.value_head.hidden.weight, nonlinearity="relu")
         nn.init.zeros_(self.value_head.hidden.bias)
-        auxiliary = [final_layer(head) for head in self.auxiliary_heads.values()]
         for final in (*self.policy_head.final_layers(), self.value_head.value, *auxiliary):
             nn.init.normal_(final.weight, std=FINAL_LAYER_STD)
             assert final.bias is not None, "a final layer has a bias"

@@ -19,7 +19,7 @@ from alphago.games.game import GameSpec
 from alphago.network.evaluator import choose_device
 from alphago.network.network import make_network
 from selfplay.record_store import RecordStore
-from train.auxiliary_targets import empty_auxiliary
+from train.auxiliary import empty_auxiliary
 from train.config import RunConfig
 from train.learner import Learner
 from train.losses import auxiliary_losses

@@ -7,7 +7,7 @@ import torch
 from alphago.errors import ConfigError
 from alphago.games import make_game
 from alphago.network import NetworkInfo, make_network, weights_of
-from alphago.network.auxiliary_heads import OwnershipHead, ScoreHead
+from alphago.network.auxiliary_heads import HeadInputs, OwnershipHead, ScoreHead
 from alphago.network.export import FORMATS, export_network, make_subject
 from alphago.network.freezing import freeze
 from alphago.network.heads import ValueFeatures
@@ -39,22 +39,27 @@ def test_a_network_without_such_heads_is_as_it_was():
     assert not any(name.startswith("auxiliary") for name in weights_of(network))
 
 
+def inputs(cells, hidden):
+    """What heads read, with planes that these heads do not look at."""
+    return HeadInputs(torch.full((len(cells), 1, 1, 1), torch.nan), ValueFeatures(cells, hidden))
+
+
 def test_ownership_by_hand():
-    head = OwnershipHead(value_channels=2)
+    head = OwnershipHead(make_spec(3, 2, 2, 4), make_config(value_channels=2))
     cells = torch.tensor([[[[1.0, 2.0], [0.0, 3.0]], [[0.0, 1.0], [1.0, 0.0]]]])
     with torch.no_grad():
         head.final.weight.copy_(torch.tensor([2.0, -4.0]).view(1, 2, 1, 1))
         head.final.bias.fill_(0.5)
-        logits = head(ValueFeatures(cells, torch.zeros(1, 3)))
+        logits = head(inputs(cells, torch.zeros(1, 3)))
     assert logits.tolist() == [[2.5, 0.5, -3.5, 6.5]]
 
 
 def test_score_by_hand():
-    head = ScoreHead(value_hidden=2)
+    head = ScoreHead(make_spec(), make_config(value_hidden=2))
     with torch.no_grad():
         head.final.weight.copy_(torch.tensor([[0.5, -2.0]]))
         head.final.bias.fill_(1.0)
-        leads = head(ValueFeatures(torch.zeros(2, 1, 1, 1), torch.tensor([[2.0, 1.0], [0.0, 0.0]])))
+        leads = head(inputs(torch.zeros(2, 1, 1, 1), torch.tensor([[2.0, 1.0], [0.0, 0.0]])))
     assert leads.tolist() == [0.0, 1.0]
 
 

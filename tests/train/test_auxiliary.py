@@ -1,7 +1,7 @@
 """Auxiliary heads in training: their targets, their losses, and runs that have them."""
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from tests.reference.game_records import make_record, random_records
 from tests.train.test_run_determinism import stop_after
 from tests.train.tiny import NETWORK, assert_same_runs, game_config, log_lines, tiny_config
 from tests.train.training_setups import TINY_AUXILIARY, TTT, auxiliary_rows, make_trainer
-from train.auxiliary_targets import AUXILIARY_TARGETS
+from train.auxiliary import AUXILIARY_TARGETS, AuxiliaryWeights
 from train.losses import auxiliary_losses, compute_losses
 from train.replay_buffer import ReplayBuffer
 from train.targets import TrainingRows, rows_from_records
@@ -146,6 +146,7 @@ def test_owners_take_two_bits_a_cell_in_the_window() -> None:
 def test_all_lists_of_heads_have_the_same_names() -> None:
     heads = list(AUXILIARY_HEADS)
     assert list(AUXILIARY_TARGETS) == heads
+    assert [field.name for field in fields(AuxiliaryWeights)] == [f"{h}_weight" for h in heads]
     game = make_game("go_3x3:komi=0")
     records = with_rules(game, random_records(game, num_games=1, seed=1))
     assert list(rows_from_records(game, records, auxiliary=heads).auxiliary) == heads
@@ -250,5 +251,7 @@ def test_a_resumed_run_of_go_equals_one_that_never_stopped(tmp_path: Path) -> No
 
 
 def test_heads_without_targets_are_refused_in_one_line() -> None:
-    with pytest.raises(ConfigError, match=r"^network.auxiliary: .* tic_tac_toe knows no territory"):
+    with pytest.raises(
+        ConfigError, match=r"^network.auxiliary: .*\[\], what tic_tac_toe has targets for"
+    ):
         tiny_config(network=replace(NETWORK, auxiliary=["score"]))

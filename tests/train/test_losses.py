@@ -3,13 +3,8 @@ import math
 import pytest
 import torch
 
-from train.losses import (
-    auxiliary_losses,
-    compute_losses,
-    ownership_loss,
-    score_loss,
-    total_loss,
-)
+from train.auxiliary import ownership_loss, score_loss
+from train.losses import auxiliary_losses, compute_losses, total_loss
 
 
 def losses(logits, values, policy_targets, value_targets):
