@@ -65,7 +65,7 @@ class SelfPlay:
             self._cache = EvaluationCache(game, evaluator, num_entries=config.cache_size)
         self._exploration = make_exploration(config, search_config)
         self._config = config
-        evaluator = self._make_evaluator()
+        search_evaluator = self._make_evaluator()
         self._seed = seed
         self._actor = actor
         self._version = 0
@@ -76,7 +76,7 @@ class SelfPlay:
         with memory_for("selfplay.num_games", config.num_games):
             self._search = BatchSearch(
                 game,
-                evaluator,
+                search_evaluator,
                 search_config,
                 num_rows=config.num_games,
                 max_simulations=config.most_simulations,

@@ -1,12 +1,12 @@
 """Policy targets as records keep them: of each move only the actions that have a share."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-from alphago.types import FloatArray
+from alphago.types import BoolArray, FloatArray
 
 
 class PolicyTarget(NamedTuple):
@@ -22,14 +22,23 @@ class PolicyTarget(NamedTuple):
         return shares
 
 
+class PackedTargets(TypedDict):
+    """The policy targets of one game, see the fields of `GameRecord`."""
+
+    target_actions: npt.NDArray[np.int16]
+    target_shares: FloatArray
+    target_offsets: npt.NDArray[np.int32]
+    is_target: BoolArray
+
+
 def sparse(shares: FloatArray) -> PolicyTarget:
     """Returns the target with the given shares of all actions, float32 [A]."""
     actions = np.flatnonzero(shares)
     return PolicyTarget(actions.astype(np.int16), shares[actions])
 
 
-def pack(targets: Sequence[PolicyTarget | None]) -> dict[str, npt.NDArray[Any]]:
-    """Returns the fields of a `GameRecord` that hold the targets of a game.
+def pack(targets: Sequence[PolicyTarget | None]) -> PackedTargets:
+    """Returns what a `GameRecord` keeps of the targets of a game.
 
     Args:
         targets: [T], one for each move, None where the position is not learnt from.
