@@ -20,7 +20,7 @@ EXAMPLES = (
 )
 # What makes a run this run, and what its checkpoints hold.
 FIXED_SECTIONS = ("game.", "network.")
-FIXED_KEYS = ("train.optimizer", "seed", "run_dir")
+FIXED_KEYS = ("train.optimizer", "games_from", "seed", "run_dir")
 
 
 class Change(NamedTuple):
@@ -37,8 +37,8 @@ def main(argv: Sequence[str], *, team: "Team | None" = None) -> None:
         "resume",
         description=(
             "Go on with a run from its newest checkpoint. Without options everything stays as it\n"
-            "was; options may change, except game, network, train.optimizer, seed and run_dir.\n"
-            "Limits such as minutes count the whole run."
+            "was; options may change, except game, network, train.optimizer, games_from, seed and\n"
+            "run_dir. Limits such as minutes count the whole run."
         ),
         examples=EXAMPLES,
         usage="RUN [key=value ...]",

@@ -102,8 +102,7 @@ def main(argv: Sequence[str], *, team: "Team | None" = None) -> None:
         print("---\n".join(to_yaml(config) for config in composed), end="")
         return
     for run_config in run_configs:
-        if run_config.run_dir is not None:
-            check_unused(Path(run_config.run_dir))
+        check_start(run_config)
     prepared = [prepare(run_config, team=team) for run_config in run_configs]
     if len(jobs) == 1:
         start(prepared[0], team=team)
@@ -142,6 +141,24 @@ def separate_folders(run_configs: Sequence["RunConfig"]) -> list["RunConfig"]:
         else config
         for number, config in enumerate(run_configs)
     ]
+
+
+def check_start(run_config: "RunConfig") -> None:
+    """Checks what only a new run needs: a folder of its own, and the games that it is given.
+
+    Raises:
+        CheckpointError: if its folder is in use.
+        ConfigError: if `games_from` has no games that it can learn from.
+        RecordError: if they cannot be read.
+    """
+    from alphago.games import make_game
+    from train.given_games import check_given_games
+
+    if run_config.run_dir is not None:
+        check_unused(Path(run_config.run_dir))
+    if run_config.games_from is not None:
+        spec = make_game(run_config.game.text).spec
+        check_given_games(Path(run_config.games_from), spec, seed=run_config.seed)
 
 
 def prepare(run_config: "RunConfig", *, team: "Team | None" = None) -> "RunConfig":

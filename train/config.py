@@ -154,6 +154,9 @@ class RunConfig:
             null for no limit.
         target: stop when the search score of the suite reaches this share (0 to 1) after an
             iteration, null for no target.
+        games_from: folder of another run of the same game, with another seed, whose newest games, a
+            whole window of them, become this run's first and are learnt from before it plays; null
+            for none.
         run_dir: folder of the run, null for runs/<game>-<date>-<time>.
         seed: root of every random stream of the run.
         keep_checkpoints: checkpoints that stay, spread over the whole run; among them the newest
@@ -178,6 +181,7 @@ class RunConfig:
     games: int | None
     steps: int | None
     target: float | None
+    games_from: str | None
     run_dir: str | None
     seed: int
     keep_checkpoints: int

@@ -66,6 +66,7 @@ def run(
         reporter = Reporter(session, run_dir, progress)
         reporter.sitting()
         measure_untrained(session, reporter)
+        learn_from_given_games(session, reporter)
         reason = None if session.is_to_go_on() else session.stop_reason()
         while reason is None:
             session.begin_iteration()
@@ -85,6 +86,21 @@ def run(
             stopped_because=reason,
             best=session.best_checkpoint,
         )
+
+
+def learn_from_given_games(session: Session, reporter: Reporter) -> None:
+    """Learns from games of another run as much as they allow, before the run plays its own.
+
+    Of no effect where there are none. What Ctrl-C or a limit of time leaves undone, a resumed run
+    does.
+    """
+    if session.counters.iteration or not session.learner.may_learn():
+        return
+    reporter.phase("learning from given games")
+    while session.learner.may_learn() and not session.stop_rule.is_urgent():
+        learn_step(session, reporter)
+    promote_if_better(session, reporter)
+    session.save()
 
 
 def play_then_learn(session: Session, reporter: Reporter) -> None:

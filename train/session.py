@@ -31,6 +31,7 @@ from train.checkpoint import (
 )
 from train.config import RunConfig, actor_setup, config_text
 from train.distributed import Team
+from train.given_games import given_games
 from train.learner import Learner
 from train.play_totals import PlayTotals
 from train.pools import make_pool
@@ -136,6 +137,25 @@ class Session:
         positions = checkpoint.positions
         self.positions = self.recent_positions() if positions is None else positions
         self._set_limits()
+
+    def take_over_games(self) -> None:
+        """Stores the games that a new run is given by another, and fills its window with them.
+
+        Raises:
+            ConfigError, RecordError: if they are not fit for this run.
+        """
+        if self.config.games_from is None:
+            return
+        records = given_games(
+            Path(self.config.games_from),
+            self.game.spec,
+            seed=self.config.seed,
+            num_positions=self.config.replay.window_size,
+        )
+        self.store.append(records)
+        append_stored_games(self.learner.buffer, self.game, records, store=self.store)
+        self.counters.games_at_start = self.num_games
+        self.positions = self.recent_positions()
 
     def close(self) -> None:
         """Ends the actors."""
@@ -389,6 +409,7 @@ def open_session(
         session = Session(config, run_dir, sitting=sitting, team=team)
         try:
             if found is None:
+                session.take_over_games()
                 session.save()
             else:
                 set_aside_newer(found[0])

@@ -153,6 +153,7 @@ def tiny_config(changes: Mapping[str, object] | None = None, /, **top: object) -
         "games": None,
         "steps": None,
         "target": None,
+        "games_from": None,
         "run_dir": None,
         "seed": 1,
         "keep_checkpoints": 3,
