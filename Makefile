@@ -19,7 +19,7 @@ help:
 env: $(STAMP)
 
 $(STAMP): pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info; ok = v >= (3, 11); ok or print(f"$(PYTHON) is Python {v[0]}.{v[1]}; 3.11 or newer is needed: make PYTHON=/path/to/python3.11", file=sys.stderr); sys.exit(not ok)'
+	@$(PYTHON) -c 'import sys; v = sys.version_info; ok = v >= (3, 11); ok or print(f"$(PYTHON) is Python {v[0]}.{v[1]}; 3.11 or newer is needed: make env PYTHON=/path/to/python3.11", file=sys.stderr); sys.exit(not ok)'
 	@$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing into $(VENV): about 1.9 GB (more with torch's CUDA build); the first time this takes minutes, without a word"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
