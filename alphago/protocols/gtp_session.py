@@ -22,7 +22,7 @@ class EngineOptions:
         resign: win rate below which the engine gives up after three own moves in a row; None
             for never.
         ponder: whether it thinks on while the opponent does.
-        answer_pass: whether it answers a pass by a pass when the count on the board wins.
+        answer_pass: whether it answers a pass by a pass when `final_score` wins.
         remove_dead: whether dead stones are taken off the score under area scoring too.
     """
 
