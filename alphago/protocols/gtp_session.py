@@ -44,7 +44,7 @@ class GtpSession:
         watch: what is known about the input to come.
         now: seconds of a clock that never goes back.
         name: the player's name, for records of games.
-        lost_moves: own moves in a row that looked lost, by colour.
+        lost_moves: own moves in a row that looked lost, by colour; none after an undo.
         played_colors: the colours that the engine has made moves for.
         ponders: whether the opponent is to move, in a game that the engine plays.
     """

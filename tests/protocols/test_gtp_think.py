@@ -166,6 +166,15 @@ def test_resigns_after_three_lost_moves_in_a_row() -> None:
     assert all(never(f"genmove {color}") != "resign" for color in "bwbwbwbw")
 
 
+def test_moves_taken_back_are_no_reason_to_resign() -> None:
+    make = network(8, evaluator=lambda game: LosingEvaluator(game, -0.95))
+    gtp = Gtp(make, size=(5, 5), resign=0.05)
+    for _ in range(4):
+        assert gtp("genmove b") != "resign"
+        gtp("undo")
+    assert [gtp(f"genmove {color}") for color in "bwbwb"][-1] == "resign"
+
+
 def test_resignation_is_the_result_of_the_record() -> None:
     make = network(8, evaluator=lambda game: LosingEvaluator(game, -0.95))
     gtp = Gtp(make, size=(5, 5), resign=0.05)
