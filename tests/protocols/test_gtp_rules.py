@@ -61,7 +61,9 @@ def test_json_changes_what_it_names_and_reads_its_own_answer() -> None:
     assert rules_of(gtp) == CHINESE
     gtp("kata-set-rule whiteHandicapBonus N-1")
     gtp("kata-set-rule suicide true")
+    gtp("kata-set-rule komi 6.5")
     assert rules_of(gtp) == {**CHINESE, "whiteHandicapBonus": "N-1", "suicide": True}
+    assert gtp("get_komi") == "6.5"
 
 
 @pytest.mark.parametrize(
@@ -79,6 +81,9 @@ def test_json_changes_what_it_names_and_reads_its_own_answer() -> None:
         'kata-set-rules {"ko": "SIMPLE", "komi": 6.7}',
         "kata-set-rule ko",
         "kata-set-rule ko nosuch",
+        "kata-set-rule komi 6.7",
+        "kata-set-rule komi nan",
+        "kata-set-rule komi true",
         "kgs-rules tromp-taylor",
         "kgs-rules",
         "komi",
