@@ -15,7 +15,7 @@ from alphago.protocols.gtp_board_commands import BoardCommands
 from alphago.protocols.gtp_score import chains, dead_stones, result_text, score, score_text
 from alphago.protocols.gtp_session import GtpSession
 from alphago.protocols.gtp_values import read_integer
-from alphago.protocols.sgf import SgfGame, SgfMove, SgfNode, read_sgf, write_sgf
+from alphago.protocols.sgf import SgfGame, SgfMove, SgfNode, iterate_sgf, write_sgf
 from alphago.protocols.sgf_games import rules_name
 
 _STATUSES = ("alive", "dead", "seki")
@@ -64,10 +64,10 @@ class GameCommands:
     # --- SGF ---
 
     def _load_sgf(self, command: Command) -> str:
-        """Loads the main line, up to but without the move of the given number."""
+        """Loads the first game's main line, up to but without the move of the given number."""
         check_arguments(command, usage="FILE [MOVE]", at_least=1, at_most=_MANY)
         path, stop = _split_path(command.rest)
-        game = read_sgf(path)[0]
+        game = next(iterate_sgf(path))
         try:
             board = self._board_commands.new_board(height=game.height, width=game.width)
         except GtpError as error:

@@ -90,6 +90,19 @@ def test_loadsgf_accepts_what_a_replay_accepts(rules: str, tmp_path: Path) -> No
         assert gtp.stones("b") == {"A2", "B2", "C5"}
 
 
+@pytest.mark.parametrize("second", ["GM[2]SZ[8]", "SZ[30]", "SZ[9];B[zz]", "KM[0];B[aa];W[aa]"])
+def test_first_game_of_a_collection_is_loaded_whatever_the_others_are(
+    second: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_text(f"(;SZ[5];B[aa])(;{second})")
+    gtp = Gtp()
+    gtp(f"loadsgf {path}")
+    assert gtp.stones("b") == {"A5"}
+    path.write_text(f"(;SZ[30];B[aa])(;{second})")
+    assert f"{path}, game 1 of 2: got SZ '30'" in gtp.refusal(f"loadsgf {path}")
+
+
 def test_side_to_move_after_the_last_move_survives(tmp_path: Path) -> None:
     path = tmp_path / "game.sgf"
     path.write_text("(;SZ[5]KM[0.5];B[aa];W[bb];PL[W])")
