@@ -1,8 +1,8 @@
 r"""SGF as text: from bytes to characters, and from these to the nodes of each game's main line.
 
 Nothing here knows Go. The reader forgives what real files do: text before and after a game, a root
-without a semicolon, property names with lower-case letters (FF[1] to FF[3]), a file that ends too
-early, characters where none belong.
+without a semicolon, property names with lower-case letters (FF[1] to FF[3]) or in lower case, a
+file that ends too early, characters where none belong.
 
 Why no library: sgfmill, the best one at hand, works on bytes, so that a Shift_JIS or GBK character
 whose second byte is `\` or `]` breaks it, and it refuses files that are cut off, rectangular sizes
@@ -107,7 +107,7 @@ def _parse_game(text: str, start: int) -> tuple[GameText, int]:
             if not nodes:
                 nodes.append([])  # some programs leave out the semicolon of the root
             if in_main_line:
-                nodes[-1].append((_LOWER_CASE.sub("", shown), values))
+                nodes[-1].append((_LOWER_CASE.sub("", shown) or shown.upper(), values))
         elif kind != "space":
             values = None
             num_faults += 1
