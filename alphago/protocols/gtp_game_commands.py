@@ -95,9 +95,15 @@ class GameCommands:
         setup = board.setup
         is_usual = setup.to_play == BLACK and setup.num_handicap < 2
         root = SgfNode(setup.black, setup.white, to_play=None if is_usual else setup.to_play)
-        nodes = [SgfNode(move=SgfMove(color, action)) for color, action in board.moves]
-        if board.moves and board.to_play == board.moves[-1].color:
-            nodes.append(SgfNode(to_play=board.to_play))
+        nodes: list[SgfNode] = []
+        mover: int | None = None
+        for color, action in board.moves:
+            if color == mover:  # meant so: without PL a reader may think that a move is missing
+                nodes.append(SgfNode(to_play=color))
+            nodes.append(SgfNode(move=SgfMove(color, action)))
+            mover = color
+        if board.to_play == mover:
+            nodes.append(SgfNode(to_play=mover))
         return SgfGame(
             width=width,
             height=height,

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from alphago.errors import PlayerError
@@ -101,6 +102,40 @@ def test_first_game_of_a_collection_is_loaded_whatever_the_others_are(
     assert gtp.stones("b") == {"A5"}
     path.write_text(f"(;SZ[30];B[aa])(;{second})")
     assert f"{path}, game 1 of 2: got SZ '30'" in gtp.refusal(f"loadsgf {path}")
+
+
+def test_a_ko_that_its_taker_fills_at_once_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    gtp = Gtp(size=(5, 5))
+    gtp.play("b B5", "w C5", "b A4", "w D4", "b B3", "w C3", "b C4", "w B4", "w C4")
+    gtp(f"printsgf {path}")
+    stones = gtp.stones("w")
+    gtp(f"loadsgf {path}")
+    assert gtp.stones("w") == stones
+    gtp("undo")
+    assert gtp.stones("w") == stones - {"C4"}
+
+
+@pytest.mark.parametrize("rules", ["chinese", "aga", "japanese"])
+@pytest.mark.parametrize("seed", range(5))
+def test_any_session_is_read_back(seed: int, rules: str, tmp_path: Path) -> None:
+    """Colours and vertices are drawn at random, passes and moves after two of them included."""
+    rng = np.random.default_rng(seed)
+    path = tmp_path / "game.sgf"
+    gtp, other = Gtp(size=(4, 4)), Gtp()
+    for one in (gtp, other):
+        one(f"kata-set-rules {rules}")
+    for _ in range(80):
+        color = "bw"[int(rng.integers(2))]
+        vertex = "pass" if rng.random() < 0.2 else "ABCD"[rng.integers(4)] + "1234"[rng.integers(4)]
+        gtp.raw(f"play {color} {vertex}")
+    gtp(f"printsgf {path}")
+    other(f"loadsgf {path}")
+    assert len(gtp.session.board.moves) > 20
+    assert other.session.board.moves == gtp.session.board.moves
+    for line in ("list_stones b", "list_stones w", "captures b", "captures w", "final_score"):
+        assert other(line) == gtp(line)
+    assert other.session.board.to_play == gtp.session.board.to_play
 
 
 def test_side_to_move_after_the_last_move_survives(tmp_path: Path) -> None:
