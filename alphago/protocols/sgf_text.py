@@ -152,6 +152,14 @@ _FAMILIES = ("utf-8", "ascii", "iso8859", "cp", "gb", "big5", "shift_jis", "euc"
 # Wider tables that hold all of the charset and more; programs that declare the one write the other.
 _SUPERSETS = {"shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "euc_kr": "cp949"}
 
+# Charsets whose characters are made of ASCII bytes, brackets among them, behind marks that hardly
+# stand in a file for anything else; and what to do with bytes that cannot be read.
+_SHIFTS = (
+    (b"\x1b$)C", "iso2022_kr", "replace"),
+    (b"\x1b$", "iso2022_jp_2", "replace"),
+    (b"~{", "hz", "strict"),
+)
+
 
 def decode(data: bytes) -> str:
     """Turns the bytes of a file into characters, so that its brackets survive whatever the text.
@@ -164,7 +172,7 @@ def decode(data: bytes) -> str:
             return data[len(mark) :].decode(codec, "replace")
     if b"\0" in data[:2]:  # UTF-16 without a mark: one byte of its "(" is zero
         return data.decode("utf-16-be" if data[0] == 0 else "utf-16-le", "replace")
-    if data.isascii():
+    if data.isascii() and not any(mark in data for mark, _, _ in _SHIFTS):
         return data.decode("ascii")
     return "".join(_decode_part(part, codec) for part, codec in _split_by_charset(data))
 
@@ -214,6 +222,9 @@ def _decode_part(data: bytes, declared: str | None) -> str:
 
 def _attempts(data: bytes, declared: str | None) -> list[tuple[str, str]]:
     """Lists (codec, what to do with bytes it cannot read), the most trusted first."""
+    if data.isascii():
+        shifted = [(codec, errors) for mark, codec, errors in _SHIFTS if mark in data]
+        return [*shifted, ("ascii", "strict")]
     likely = [(codec, "strict") for codec in _likely_codecs(data)]
     if declared not in (None, "utf-8"):
         return [(declared, "strict"), ("utf-8", "strict"), (declared, "replace"), *likely]

@@ -226,6 +226,24 @@ def test_undeclared_charsets_are_guessed() -> None:
     assert names("(;PB[André]PW[Müller]".encode("latin-1") + MOVES) == ("André", "Müller")
 
 
+@pytest.mark.parametrize(
+    ("charset", "text"),
+    [("ISO-2022-JP", "ポフォ"), ("ISO-2022-KR", "李白王"), ("HZ-GB-2312", "容旦败被")],
+)
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_charsets_that_write_characters_in_ascii_bytes(
+    charset: str, text: str, is_declared: bool
+) -> None:
+    declaration = f"CA[{charset}]" if is_declared else ""
+    data = f"(;{declaration}PB[{text}]PW[x]C[{text}\n{text}];B[pd];W[dp];B[dd])".encode(charset)
+    assert data.isascii()
+    assert names(data) == (text, "x")
+
+
+def test_escapes_and_tildes_that_begin_no_character() -> None:
+    assert names(b"(;PB[~{a~}]PW[~{ ~]C[\x1b$ $]" + MOVES) == ("~{a~}", "~{ ~")
+
+
 @pytest.mark.parametrize("charset", ["foo", "", "idna", "utf-7", "unicode_escape", "hex", "cp037"])
 def test_unknown_charset_is_as_none(charset: str) -> None:
     header = f"(;CA[{charset}]PB[柯洁九段]PW[x]"
