@@ -1,6 +1,7 @@
 """The engine as a program: pipes, exit codes, other engines."""
 
 import contextlib
+import itertools
 import os
 import re
 import shutil
@@ -184,8 +185,14 @@ def test_search_of_many_simulations_ends_with_the_session(end: str) -> None:
         assert re.fullmatch(r"= ([A-E][1-5]|pass)\n\n" + ("=\n\n" if end else ""), answers)
 
 
-@pytest.mark.parametrize("player", ["network", "uct:playouts=300000"])
-@pytest.mark.parametrize("rest", ["name\nquit\n", "name\n", "na"])
+@pytest.mark.parametrize(
+    ("player", "rest"),
+    [
+        *itertools.product(["network", "uct:playouts=300000"], ["name\nquit\n", "name\n", "na"]),
+        ("flat_mc:playouts=1000000", "name\nquit\n"),
+        ("alphabeta:depth=40,nodes=1000000000", "name\nquit\n"),
+    ],
+)
 def test_search_ends_with_the_session_though_a_line_comes_first(player: str, rest: str) -> None:
     words = ["-c", NETWORK] if player == "network" else command(player, "game=go_5x5")[1:]
     with subprocess.Popen(

@@ -265,12 +265,16 @@ def test_search_that_runs_when_the_session_ends_goes_on_a_little() -> None:
     assert thinker(short).num_visits == 101  # within the grace it is finished
 
 
-def test_clock_and_the_end_of_the_session_interrupt_uct() -> None:
-    gtp = Gtp("uct:playouts=100000", size=(5, 5), clock_step=0.01)
+@pytest.mark.parametrize(
+    "player",
+    ["uct:playouts=100000", "flat_mc:playouts=1000000", "alphabeta:depth=40,nodes=1000000000"],
+)
+def test_clock_and_the_end_of_the_session_interrupt_players(player: str) -> None:
+    gtp = Gtp(player, size=(5, 5), clock_step=0.01)
     gtp("time_settings 10 0 0")
     assert gtp("genmove b")
     assert gtp.session.time.left(0).seconds > 9
-    gtp = Gtp("uct:playouts=100000", size=(5, 5), clock_step=0.01)
+    gtp = Gtp(player, size=(5, 5), clock_step=0.01)
     gtp.watch.looks_until_end = 10
     assert gtp("genmove b")
     assert gtp.clock.seconds < ENDING_GRACE + 1
