@@ -131,7 +131,12 @@ def unescape(value: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Writes a text so that it can stand between brackets; the inverse of `unescape`."""
+    """Writes a text so that it can stand between brackets; the inverse of `unescape`.
+
+    Names of files need not be UTF-8: halves of surrogate pairs, which stand for such bytes and
+    which no file can hold, are written out.
+    """
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return text.replace("\\", "\\\\").replace("]", "\\]")
 
 

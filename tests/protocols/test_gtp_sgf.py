@@ -1,5 +1,6 @@
 """GTP and SGF agree: what `printsgf` writes and `loadsgf` reads is what a replay says."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -136,6 +137,15 @@ def test_any_session_is_read_back(seed: int, rules: str, tmp_path: Path) -> None
     for line in ("list_stones b", "list_stones w", "captures b", "captures w", "final_score"):
         assert other(line) == gtp(line)
     assert other.session.board.to_play == gtp.session.board.to_play
+
+
+def test_name_of_a_player_that_is_no_utf_8(tmp_path: Path) -> None:
+    gtp = Gtp("random", size=(5, 5))
+    gtp.session.name = os.fsdecode(b"runs/caf\xe9")
+    gtp("genmove b")
+    gtp(f"printsgf {tmp_path / 'game.sgf'}")
+    (sgf,) = read_sgf(tmp_path / "game.sgf")
+    assert sgf.black_name == r"runs/caf\udce9"
 
 
 def test_side_to_move_after_the_last_move_survives(tmp_path: Path) -> None:
