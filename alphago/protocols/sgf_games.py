@@ -171,7 +171,7 @@ def replay_sgf(game: Go, sgf: SgfGame, *, up_to_move: int | None = None) -> Repl
     states = [_first_position(game, sgf)]
     has_moves = bool(sgf.moves)
     for number, step in enumerate(_steps(sgf), start=1):
-        if step.stones or (step.to_play is not None and not has_moves):
+        if _changes_board(game, states[-1], step) or (step.to_play is not None and not has_moves):
             states = [_set_up(game, states[-1], step, where=_place(sgf, number - 1))]
             moves = []
         elif step.to_play is not None and number > 1:
@@ -221,14 +221,23 @@ def _first_player(sgf: SgfGame) -> int:
     return named[-1] if named else (WHITE if sgf.handicap >= 2 else BLACK)
 
 
+def _changes_board(game: Go, states: States, step: _Step) -> bool:
+    """Tells whether any stone that is set up is not on the board of `states` [1] already."""
+    board = game.board(states)[0].reshape(-1)
+    return any(board[point] != stone for point, stone in step.stones.items())
+
+
 def _set_up(game: Go, states: States, step: _Step, *, where: str) -> States:
-    """Returns a new beginning: the board of `states` [1] with the stones that are set up."""
+    """Returns a new beginning: the board of `states` [1] with the stones that are set up.
+
+    Stones that were captured before stay captured.
+    """
     board = game.board(states)[0].reshape(-1)
     board[list(step.stones)] = list(step.stones.values())
     black, white = (np.flatnonzero(board == player).tolist() for player in _STONES)
     to_play = int(game.to_play(states)[0]) if step.to_play is None else step.to_play
     try:
-        return game.position(black, white, to_play)
+        return game.position(black, white, to_play, captures=game.captures(states)[0].tolist())
     except RulesError as error:
         raise SgfError(f"{where}: {error}") from error
 

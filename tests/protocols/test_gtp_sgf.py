@@ -139,6 +139,19 @@ def test_any_session_is_read_back(seed: int, rules: str, tmp_path: Path) -> None
     assert other.session.board.to_play == gtp.session.board.to_play
 
 
+def test_prisoners_from_before_a_set_up_count(tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_text("(;SZ[5]KM[0];B[ba];W[aa];B[ab];W[ee];AE[ee];B[cc])")
+    gtp = Gtp(size=(5, 5), rules=RULE_SETS["japanese"])
+    gtp(f"loadsgf {path}")
+    assert gtp("captures b") == "1"
+    assert gtp("final_score") == "B+23.0"  # 22 points and a prisoner
+    gtp.play(*["w pass", "b pass"] * 80)  # the game gets more room, and is played again
+    assert gtp("captures b") == "1"
+    gtp("clear_board")
+    assert gtp("captures b") == "0"
+
+
 def test_name_of_a_player_that_is_no_utf_8(tmp_path: Path) -> None:
     gtp = Gtp("random", size=(5, 5))
     gtp.session.name = os.fsdecode(b"runs/caf\xe9")
