@@ -259,7 +259,7 @@ class _NodeReader:
             elif name in _SET_UP:
                 if stones is None:
                     stones = np.full((self._height, self._width), -1, np.int8)
-                for value in values:
+                for value in filter(str.strip, values):  # `AB[]` is how some write no stones
                     stones[self._read_rectangle(name, value)] = _SET_UP.index(name)
             elif name == "PL":
                 colours = [value.strip().upper()[:1] for value in values]

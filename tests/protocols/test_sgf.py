@@ -98,6 +98,12 @@ def test_set_up_stones_at_any_node() -> None:
     assert [node.is_set_up for node in game.nodes] == [True, False, True, False]
 
 
+def test_set_up_of_no_stones() -> None:
+    game = read("(;SZ[9]AB[]AW[ ]AE[][aa];B[ee])")
+    assert (game.nodes[0].black, game.nodes[0].empty) == ((), (0,))
+    assert game.moves == [SgfMove(0, 40)]
+
+
 def test_rectangle_by_any_corners_and_points_named_twice() -> None:
     assert read("(;SZ[9]AB[bb:aa][aa])").nodes[0].black == (0, 1, 9, 10)
     node = read("(;SZ[9]AB[aa]AW[aa])").nodes[0]  # the later one wins
