@@ -153,7 +153,8 @@ _CHARSET = re.compile(rb"(?<![A-Za-z])CA\s*\[([^\]\\]{1,40})\]")
 _TREE = re.compile(rb"\(\s*;")
 _ASCII = bytes(range(32, 127))
 # Charsets in which files are written; Python knows codecs besides that are none, such as "idna".
-_FAMILIES = ("utf-8", "ascii", "iso8859", "cp", "gb", "big5", "shift_jis", "euc", "koi8", "mac")
+# (ASCII is not among them: what is that never comes so far, and whoever declares it is wrong.)
+_FAMILIES = ("utf-8", "iso8859", "cp", "gb", "big5", "shift_jis", "euc", "koi8", "mac")
 # Wider tables that hold all of the charset and more; programs that declare the one write the other.
 _SUPERSETS = {"shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "euc_kr": "cp949"}
 

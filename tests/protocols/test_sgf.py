@@ -260,6 +260,7 @@ def test_unknown_charset_is_as_none(charset: str) -> None:
 def test_declared_charset_that_is_not_true() -> None:
     assert names("(;CA[UTF-8]PB[柯洁九段]PW[x]".encode("gbk") + MOVES)[1] == "x"
     assert names("(;CA[GBK]PB[柯洁九]PW[x]".encode() + MOVES) == ("柯洁九", "x")
+    assert names("(;CA[US-ASCII]PB[柯洁九]PW[x]".encode("gbk") + MOVES) == ("柯洁九", "x")
 
 
 @pytest.mark.parametrize("declared", [b"CA[GBK]", b"CA[UTF-8]", b"CA[Shift_JIS]", b""])
