@@ -8,9 +8,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from alphago.errors import SgfError
 from alphago.files import reason
 from alphago.protocols.colors import BLACK, WHITE
 from alphago.protocols.gtp import SYNTAX_ERROR, Command, GtpError, Handler, check_arguments
+from alphago.protocols.gtp_board import GtpBoard
 from alphago.protocols.gtp_board_commands import BoardCommands
 from alphago.protocols.gtp_score import chains, dead_stones, result_text, score, score_text
 from alphago.protocols.gtp_session import GtpSession
@@ -67,14 +69,24 @@ class GameCommands:
         """Loads the first game's main line, up to but without the move of the given number."""
         check_arguments(command, usage="FILE [MOVE]", at_least=1, at_most=_MANY)
         path, stop = _split_path(command.rest)
-        game = next(iterate_sgf(path))
+        try:
+            self._session.start_game(self._board_of(next(iterate_sgf(path)), stop))
+        except SgfError as error:
+            raise GtpError(f"cannot load file: {error}") from error
+        return ""
+
+    def _board_of(self, game: SgfGame, stop: int | None) -> GtpBoard:
+        """Returns a board with the moves of a file, up to but without the one of this number.
+
+        Raises:
+            SgfError: if the player cannot play on such a board, or the rules forbid what is there.
+        """
         try:
             board = self._board_commands.new_board(height=game.height, width=game.width)
         except GtpError as error:
-            raise GtpError(f"{game.source}: {error}") from error
+            raise SgfError(f"{game.source}: {error}") from error
         board.load(game, up_to_move=stop)
-        self._session.start_game(board)
-        return ""
+        return board
 
     def _print_sgf(self, command: Command) -> str:
         """Writes the game to a file, or without one as the answer."""

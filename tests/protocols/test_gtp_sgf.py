@@ -188,7 +188,7 @@ def test_komi_that_cannot_be_played_names_the_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("game.sgf").write_text(text)
-    assert Gtp().refusal("loadsgf game.sgf").startswith("game.sgf: komi: got ")
+    assert Gtp().refusal("loadsgf game.sgf").startswith("cannot load file: game.sgf: komi: got ")
 
 
 def test_size_that_the_player_cannot_play_names_the_file(
@@ -197,7 +197,8 @@ def test_size_that_the_player_cannot_play_names_the_file(
     monkeypatch.chdir(tmp_path)
     Path("game.sgf").write_text("(;SZ[9];B[ee])")
     gtp = Gtp(network(evaluator=for_5x5_only), size=(5, 5))
-    assert gtp.refusal("loadsgf game.sgf") == "game.sgf: unacceptable size: 5x5 only"
+    reason = "cannot load file: game.sgf: unacceptable size: 5x5 only"
+    assert gtp.refusal("loadsgf game.sgf") == reason
 
 
 def test_long_game_leaves_room_to_go_on(tmp_path: Path) -> None:
