@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.metadata
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -64,6 +65,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # Threads that wait for work of torch's would otherwise spin and take the cores of the actors.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # None where it is closed
+        # As on standard error: names of files need not be UTF-8, nor terminals know all letters.
+        sys.stdout.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if argv is None else argv)
     command = words[0] if words and words[0] in COMMANDS else ""
     try:

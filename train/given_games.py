@@ -51,7 +51,7 @@ def newest_games(run: Path, *, num_positions: int) -> list[GameRecord]:
             break
         records, _ = read_sound_records(file.path)
         chosen.append(records)
-        needed -= sum(np.count_nonzero(record.is_target) for record in records)
+        needed -= sum(int(np.count_nonzero(record.is_target)) for record in records)
     return [record for records in reversed(chosen) for record in records]
 
 

@@ -1,5 +1,6 @@
 """Looking some plies ahead, deeper and deeper: the player on top of `negamax`."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,13 @@ class AlphaBetaPlayer(SeededPlayer):
     It looks one ply ahead, then two, and so on, until the depth is reached, the result is proven,
     or it has looked at as many positions as it may; then those moves count that it has finished at
     the last depth. Equals are decided at random by seed. Nothing is remembered from move to move.
+
+    Attributes:
+        should_stop: asked before each position is expanded whether to answer at once; None for
+            never. For those who play against a clock.
     """
+
+    should_stop: Callable[[], bool] | None
 
     def __init__(self, game: Game, *, depth: int, num_nodes: int, name: str, seed: int) -> None:
         """Keeps everything.
@@ -75,6 +82,7 @@ class AlphaBetaPlayer(SeededPlayer):
         self.depth = depth
         self.num_nodes = num_nodes
         self.name = name
+        self.should_stop = None
         self.reseed(seed)
 
     def choose_actions(self, states: States) -> npt.NDArray[np.int64]:
@@ -114,7 +122,9 @@ class AlphaBetaPlayer(SeededPlayer):
             it has finished, if it could compare any.
         """
         table = TranspositionTable(state.dtype.itemsize)
-        negamax = Negamax(self.game, max_positions=self.num_nodes, table=table)
+        negamax = Negamax(
+            self.game, max_positions=self.num_nodes, table=table, should_stop=self.should_stop
+        )
         children = negamax.expand(state)
         scores: list[int] = guess_scores(heuristic_of(self.game), children).tolist()
         moves = [

@@ -8,6 +8,7 @@ Monte Carlo Tree Search Methods", section 2.3.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +53,13 @@ class FlatMcPlayer(SeededPlayer):
     root, in Go without own eyes. Those that end the game need none, their result is known. What
     cannot be divided goes to some of them, drawn at random; so with fewer playouts than candidates
     some moves are not tried, and not played. Equals are decided at random by seed.
+
+    Attributes:
+        should_stop: asked between playouts whether to answer at once; None for never. For those who
+            play against a clock.
     """
+
+    should_stop: Callable[[], bool] | None
 
     def __init__(self, game: Game, *, num_playouts: int, seed: int) -> None:
         """Keeps everything.
@@ -72,6 +79,7 @@ class FlatMcPlayer(SeededPlayer):
         self.game = game
         self.num_playouts = num_playouts
         self.name = f"flat_mc:playouts={num_playouts}"
+        self.should_stop = None
         self._playouts = playouts_of(game)
         self.reseed(seed)
 
@@ -120,19 +128,20 @@ class FlatMcPlayer(SeededPlayer):
             (counts,) = share_out(~is_over[np.newaxis], self.num_playouts, self._rng)
             tried = np.flatnonzero(counts)
             found = self._play_out(children[tried], movers[tried], counts[tried])
-            values[tried], errors[tried] = found
+            counts[tried], values[tried], errors[tried] = found
         return Estimates(counts, values, errors)
 
     def _play_out(
         self, states: States, movers: Int8Array, counts: npt.NDArray[np.int64]
-    ) -> tuple[Numbers, Numbers]:
-        """Plays out positions [K] so many times each, int64 [K].
+    ) -> Estimates:
+        """Plays out positions [K] so many times each, int64 [K], or fewer if it has to stop.
 
         Returns:
-            The values [K], in the view of the movers [K], and their standard errors.
+            What that says of each position, [K], in the view of the movers [K].
         """
         sums, squares = np.zeros(len(states)), np.zeros(len(states))
-        places = np.arange(len(states)).repeat(counts)
+        played = np.zeros(len(states), np.int64)
+        places = in_turns(counts)
         rows = state_bytes(states)  # as bytes: numpy copies structured rows field by field
         for start in range(0, len(places), _ROWS_AT_ONCE):
             part = places[start : start + _ROWS_AT_ONCE]
@@ -140,7 +149,14 @@ class FlatMcPlayer(SeededPlayer):
             results = value_for(self._playouts.playout_returns(copies, rng=self._rng), movers[part])
             sums += np.bincount(part, results, minlength=len(states))
             squares += np.bincount(part, results**2, minlength=len(states))
-        return sums / counts, standard_errors(counts, sums, squares)
+            played += np.bincount(part, minlength=len(states))
+            if self.should_stop is not None and self.should_stop():
+                break
+        tried = played > 0
+        values, errors = np.full(len(states), np.nan), np.full(len(states), np.nan)
+        values[tried] = sums[tried] / played[tried]
+        errors[tried] = standard_errors(played[tried], sums[tried], squares[tried])
+        return Estimates(played, values, errors)
 
     def _advice(self, estimates: Estimates, legal: BoolArray) -> list[MoveAdvice]:
         """Returns the legal moves of one position, whose estimates are [A] each."""
@@ -185,6 +201,16 @@ def share_out(
     each, rest = num_playouts // num_candidates, num_playouts % num_candidates
     counts: npt.NDArray[np.int64] = np.where(candidates, each + (order < rest), 0)
     return counts
+
+
+def in_turns(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Returns int64 [sum of counts], the places 0 to K - 1, each as often as int64 [K] counts say.
+
+    They take turns, so that whoever stops early has played each about equally often.
+    """
+    places = np.arange(len(counts)).repeat(counts)
+    turns = np.arange(len(places)) - (counts.cumsum() - counts).repeat(counts)
+    return places[turns.argsort(kind="stable")]
 
 
 def standard_errors(counts: npt.NDArray[np.int64], sums: Numbers, squares: Numbers) -> Numbers:

@@ -8,6 +8,7 @@ Python takes its time for each position that is *expanded*, not for each one tha
 of a position are played by one call of the rules, and guessed at by one call of the heuristic.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -50,23 +51,35 @@ class Negamax:
         num_positions: how many positions were made so far.
     """
 
-    def __init__(self, game: Game, *, max_positions: int, table: TranspositionTable) -> None:
+    def __init__(
+        self,
+        game: Game,
+        *,
+        max_positions: int,
+        table: TranspositionTable,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
         """Starts with nothing looked at.
 
         Args:
             game: the rules.
             max_positions: how many positions may be made.
             table: what is remembered, of earlier searches too.
+            should_stop: asked, once there are positions, whether no more may be made; None for
+                never.
         """
         self._game = game
         self._heuristic = heuristic_of(game)
         self._max_positions = max_positions
         self._table = table
+        self._should_stop = should_stop
         self.num_positions = 0
 
     @property
     def is_spent(self) -> bool:
         """Whether no more positions may be made."""
+        if self._should_stop is not None and self.num_positions > 0 and self._should_stop():
+            return True
         return self.num_positions >= self._max_positions
 
     def search(self, state: States, *, depth: int, alpha: int, beta: int) -> Found:

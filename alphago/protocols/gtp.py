@@ -27,6 +27,7 @@ INVALID_VERTEX = "invalid color or coordinate"
 _LONGEST_WORD = 60  # but for paths, which are of use as a whole
 _LONGEST_REASON = 400
 
+_BYTE_ORDER_MARK = "\ufeff"  # before the first line of a file that was written on Windows
 _DROPPED = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # control characters but the tab
 _LINE = re.compile(r"(?:(?P<id>[0-9]+)(?: +|$))?(?P<name>[^ ]*) *(?P<rest>.*)")
 
@@ -57,7 +58,8 @@ Handler: TypeAlias = Callable[[Command], str] | Callable[[Command], Iterator[str
 
 def parse_command(line: str) -> Command | None:
     """Reads a line; None where it holds no command."""
-    text = _DROPPED.sub("", line.replace("\t", " ")).partition("#")[0].strip(" ")
+    text = line.removeprefix(_BYTE_ORDER_MARK).replace("\t", " ")
+    text = _DROPPED.sub("", text).partition("#")[0].strip(" ")
     if not text:
         return None
     match = _LINE.fullmatch(text)

@@ -93,7 +93,7 @@ class AnalysisRequest:
 
 
 def read_request(arguments: Sequence[str], *, read_action: Callable[[str], int]) -> AnalysisRequest:
-    """Reads `[color] [interval] [key value]...`.
+    """Reads `[color] [interval] [key value]...`, the first two in either order.
 
     Args:
         arguments: the words after the command.
@@ -104,11 +104,16 @@ def read_request(arguments: Sequence[str], *, read_action: Callable[[str], int])
     """
     request = AnalysisRequest()
     words = list(arguments)
-    if words and (color := find_color(words[0])) is not None:
-        request.color = color
-        del words[0]
-    if words and find_integer(words[0]) is not None:
-        request.interval = _read_interval(words.pop(0))
+    has_color = has_interval = False
+    while words:
+        color = find_color(words[0])
+        if color is not None and not has_color:
+            request.color, has_color = color, True
+            del words[0]
+        elif find_integer(words[0]) is not None and not has_interval:
+            request.interval, has_interval = _read_interval(words.pop(0)), True
+        else:
+            break
     while words:
         _read_pair(request, words, read_action)
     return request

@@ -40,12 +40,21 @@ class Move(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """What stood on the board before the first move."""
+    """What stood on the board before the first move.
+
+    Attributes:
+        black: black stones.
+        white: white stones.
+        to_play: who moves first.
+        num_handicap: handicap stones, for which White may get points.
+        captures: stones captured before, by colour: of a file that sets up stones in the middle.
+    """
 
     black: tuple[int, ...] = ()
     white: tuple[int, ...] = ()
     to_play: int = BLACK
     num_handicap: int = 0
+    captures: tuple[int, ...] = (0, 0)
 
 
 class GtpBoard:
@@ -145,7 +154,8 @@ class GtpBoard:
         stones = game.board(first)[0].reshape(-1)
         black, white = (np.flatnonzero(stones == color).tolist() for color in (BLACK, WHITE))
         to_play = int(game.to_play(first)[0])
-        self.setup = Setup(tuple(black), tuple(white), to_play, sgf.handicap)
+        captures = tuple(game.captures(first)[0].tolist())
+        self.setup = Setup(tuple(black), tuple(white), to_play, sgf.handicap, captures)
         self.game, self.rules, self._max_moves = game, rules, room
         *self._history, self.states = replay.states
         self.moves, self.resigned = [Move(*move) for move in replay.moves], None
@@ -244,4 +254,4 @@ class GtpBoard:
 def _starting_states(game: Go, setup: Setup) -> States:
     if setup == Setup():
         return game.initial_states(1)
-    return game.position(setup.black, setup.white, setup.to_play)
+    return game.position(setup.black, setup.white, setup.to_play, captures=setup.captures)

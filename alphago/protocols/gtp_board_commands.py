@@ -168,6 +168,7 @@ class BoardCommands:
     def _undo(self, command: Command) -> str:
         check_arguments(command, usage="", at_least=0, at_most=0)
         self._session.board.undo()
+        self._session.lost_moves = [0, 0]
         self._session.ponders = False
         return ""
 

@@ -8,14 +8,16 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from alphago.errors import SgfError
 from alphago.files import reason
 from alphago.protocols.colors import BLACK, WHITE
 from alphago.protocols.gtp import SYNTAX_ERROR, Command, GtpError, Handler, check_arguments
+from alphago.protocols.gtp_board import GtpBoard
 from alphago.protocols.gtp_board_commands import BoardCommands
 from alphago.protocols.gtp_score import chains, dead_stones, result_text, score, score_text
 from alphago.protocols.gtp_session import GtpSession
 from alphago.protocols.gtp_values import read_integer
-from alphago.protocols.sgf import SgfGame, SgfMove, SgfNode, read_sgf, write_sgf
+from alphago.protocols.sgf import SgfGame, SgfMove, SgfNode, iterate_sgf, write_sgf
 from alphago.protocols.sgf_games import rules_name
 
 _STATUSES = ("alive", "dead", "seki")
@@ -64,17 +66,27 @@ class GameCommands:
     # --- SGF ---
 
     def _load_sgf(self, command: Command) -> str:
-        """Loads the main line, up to but without the move of the given number."""
+        """Loads the first game's main line, up to but without the move of the given number."""
         check_arguments(command, usage="FILE [MOVE]", at_least=1, at_most=_MANY)
         path, stop = _split_path(command.rest)
-        game = read_sgf(path)[0]
+        try:
+            self._session.start_game(self._board_of(next(iterate_sgf(path)), stop))
+        except SgfError as error:
+            raise GtpError(f"cannot load file: {error}") from error
+        return ""
+
+    def _board_of(self, game: SgfGame, stop: int | None) -> GtpBoard:
+        """Returns a board with the moves of a file, up to but without the one of this number.
+
+        Raises:
+            SgfError: if the player cannot play on such a board, or the rules forbid what is there.
+        """
         try:
             board = self._board_commands.new_board(height=game.height, width=game.width)
         except GtpError as error:
-            raise GtpError(f"{game.source}: {error}") from error
+            raise SgfError(f"{game.source}: {error}") from error
         board.load(game, up_to_move=stop)
-        self._session.start_game(board)
-        return ""
+        return board
 
     def _print_sgf(self, command: Command) -> str:
         """Writes the game to a file, or without one as the answer."""
@@ -95,9 +107,15 @@ class GameCommands:
         setup = board.setup
         is_usual = setup.to_play == BLACK and setup.num_handicap < 2
         root = SgfNode(setup.black, setup.white, to_play=None if is_usual else setup.to_play)
-        nodes = [SgfNode(move=SgfMove(color, action)) for color, action in board.moves]
-        if board.moves and board.to_play == board.moves[-1].color:
-            nodes.append(SgfNode(to_play=board.to_play))
+        nodes: list[SgfNode] = []
+        mover: int | None = None
+        for color, action in board.moves:
+            if color == mover:  # meant so: without PL a reader may think that a move is missing
+                nodes.append(SgfNode(to_play=color))
+            nodes.append(SgfNode(move=SgfMove(color, action)))
+            mover = color
+        if board.to_play == mover:
+            nodes.append(SgfNode(to_play=mover))
         return SgfGame(
             width=width,
             height=height,

@@ -19,6 +19,7 @@ from alphago.games.go.rules import (
     GoRules,
 )
 from alphago.protocols.gtp import GtpError
+from alphago.protocols.gtp_values import read_float
 
 _ALIASES: Mapping[str, str] = {
     "chinese_ogs": "chinese",
@@ -66,6 +67,8 @@ def change_rule(key: str, value: str, *, current: GoRules) -> GoRules:
     Raises:
         GtpError: if field or value is unknown.
     """
+    if key == "komi":
+        return _change(current, {key: read_float(value, what="rules: komi")})
     switches: Mapping[str, object] = {"true": True, "false": False}
     return _change(current, {key: switches.get(value.lower(), value)})
 

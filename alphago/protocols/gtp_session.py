@@ -22,7 +22,7 @@ class EngineOptions:
         resign: win rate below which the engine gives up after three own moves in a row; None
             for never.
         ponder: whether it thinks on while the opponent does.
-        answer_pass: whether it answers a pass by a pass when the count on the board wins.
+        answer_pass: whether it answers a pass by a pass when `final_score` wins.
         remove_dead: whether dead stones are taken off the score under area scoring too.
     """
 
@@ -44,7 +44,7 @@ class GtpSession:
         watch: what is known about the input to come.
         now: seconds of a clock that never goes back.
         name: the player's name, for records of games.
-        lost_moves: own moves in a row that looked lost, by colour.
+        lost_moves: own moves in a row that looked lost, by colour; none after an undo.
         played_colors: the colours that the engine has made moves for.
         ponders: whether the opponent is to move, in a game that the engine plays.
     """

@@ -20,12 +20,12 @@ from alphago.protocols.gtp_analysis import (
     read_request,
     win_rate,
 )
-from alphago.protocols.gtp_score import ownership
+from alphago.protocols.gtp_score import ownership, score
 from alphago.protocols.gtp_session import GtpSession
 from alphago.protocols.gtp_thinkers import PlayerThinker
 from alphago.protocols.gtp_values import read_color
 from alphago.protocols.tree_thinker import TreeThinker, restricted_actions
-from alphago.types import FloatArray
+from alphago.types import FloatArray, States
 
 ENDING_GRACE = 2.0  # seconds
 _LOST_MOVES_TO_RESIGN = 3  # KataGo's number too
@@ -260,10 +260,10 @@ class _Thought:
 
     def run(self) -> Iterator[None]:
         """Thinks, with a pause after each simulation; settles `action`."""
-        session, board = self._session, self._session.board
+        board = self._session.board
         pass_action = board.game.spec.pass_action
         assert pass_action is not None, "Go has passes"
-        if board.is_over or (session.options.answer_pass and self._wins_by_passing()):
+        if board.is_over or self._shall_answer_pass():
             self.action = pass_action
         elif isinstance(self._thinker, TreeThinker):
             yield from self._run_tree(self._thinker)
@@ -272,7 +272,7 @@ class _Thought:
 
     def _run_tree(self, thinker: TreeThinker) -> Iterator[None]:
         session, board = self._session, self._session.board
-        thinker.set_position(board.states_for(self._color), board.moves)
+        thinker.set_position(self._states(), board.moves)
         left = math.inf if session.options.seconds is not None else session.thinkers.num_simulations
         while left > 0 and thinker.simulate():
             left -= 1
@@ -302,7 +302,7 @@ class _Thought:
         return min((limit for limit in limits if limit is not None), default=None)
 
     def _ask_player(self, thinker: PlayerThinker) -> None:
-        states = self._session.board.states_for(self._color)
+        states = self._states()
         thinker.set_stop(self._must_answer)
         if thinker.can_report:
             self._settle(thinker.report(states))
@@ -314,16 +314,33 @@ class _Thought:
         self.action = self._session.read_action(report.moves[0].move)
         self.win_rate = win_rate(report.value)
 
-    def _wins_by_passing(self) -> bool:
-        """Returns whether the opponent has passed and the board as it stands is won."""
+    def _shall_answer_pass(self) -> bool:
+        """Returns whether the opponent has passed and a pass wins by the count of `final_score`."""
+        options, board = self._session.options, self._session.board
+        if not (options.answer_pass and self._was_passed_to()):
+            return False
+        return self._is_won(score(board, remove_dead=options.remove_dead))
+
+    def _states(self) -> States:
+        """Returns the position [1] to think about, in which a pass is not to be answered.
+
+        Players count the board as it stands. Where that count is won they would pass, UCT without
+        a look; then the pass before is forgotten, so that no pass of theirs ends the game.
+        """
+        board, color = self._session.board, self._color
+        states = board.states_for(color)
+        if self._was_passed_to() and self._is_won(float(board.game.score(states)[0])):
+            states = board.game.with_to_play(states, 1 - color)
+            return board.game.with_to_play(states, color)
+        return states
+
+    def _was_passed_to(self) -> bool:
+        """Returns whether the move before was a pass of the opponent."""
         board = self._session.board
-        if board.rules.scoring != "area" or not board.moves:
-            return False
-        last, height_width = board.moves[-1], board.size
-        is_pass = last.action == height_width[0] * height_width[1]
-        if not is_pass or last.color == self._color:
-            return False
-        points = float(board.game.score(board.states)[0])
+        return bool(board.game.num_passes(board.states_for(self._color))[0])
+
+    def _is_won(self, points: float) -> bool:
+        """Returns whether a score wins for the side to move."""
         return points > 0 if self._color == BLACK else points < 0
 
 

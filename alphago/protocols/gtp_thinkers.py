@@ -1,7 +1,7 @@
 """Thinkers: players as an engine needs them, who are asked about one position after another.
 
 A network thinks in a tree that it keeps (`TreeThinker`). Any other player is asked once for each
-move; of these, only UCT tells win rates and can be interrupted.
+move. Of these, only UCT tells win rates; those with a budget can be interrupted.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,8 @@ import numpy as np
 from alphago.errors import PlayerError
 from alphago.games.game import Game
 from alphago.games.go.game import Go
+from alphago.players.alphabeta import AlphaBetaPlayer
+from alphago.players.flat_mc_player import FlatMcPlayer
 from alphago.players.game_follower import GameFollower
 from alphago.players.network_player import NetworkPlayer
 from alphago.players.player import Player
@@ -39,7 +41,7 @@ class PlayerThinker:
 
     def set_stop(self, should_stop: Callable[[], bool]) -> None:
         """Says when to answer at once, to a player that can be told."""
-        if isinstance(self._player, UctPlayer):
+        if isinstance(self._player, UctPlayer | FlatMcPlayer | AlphaBetaPlayer):
             self._player.should_stop = should_stop
 
     def choose(self, states: States) -> int:

@@ -9,6 +9,7 @@ may still come, and never more than a quarter; of a period only a part, so that 
 in time over a slow line as well.
 """
 
+import math
 from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
@@ -186,6 +187,8 @@ def _after_byoyomi_move(settings: TimeSettings, periods: int, left: float) -> Cl
         return Clock(left, 0)
     if periods == 0:  # the main time ran out
         periods, left = settings.number, settings.period + left
-    while left <= 0 and periods > 1:
-        periods, left = periods - 1, left + settings.period
+    if left <= 0 and periods > 1:
+        # Not one by one: there may be a thousand million of them, of no length at all.
+        used = -left // settings.period + 1 if settings.period > 0 else math.inf
+        periods -= int(min(periods - 1, used))
     return Clock(settings.period, periods)

@@ -11,7 +11,7 @@ _MAX_DIGITS = 9  # of an integer, as the protocol's own are 31 bits
 
 def find_color(text: str) -> int | None:
     """Returns the player id of `b`, `black`, `w` or `white` in any case; None for other texts."""
-    return _COLORS.get(text.lower())
+    return _COLORS.get(text.lower()) if text.isascii() else None  # the Kelvin sign becomes a k
 
 
 def read_color(text: str) -> int:

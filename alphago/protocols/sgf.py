@@ -135,6 +135,18 @@ def read_sgf(file: str | Path | bytes) -> list[SgfGame]:
         SgfError: if it cannot be read, holds no game, or one of another kind than Go, or one with a
             size or a point that is none.
     """
+    return list(iterate_sgf(file))
+
+
+def iterate_sgf(file: str | Path | bytes) -> Iterator[SgfGame]:
+    """Yields the games of a file one by one; what is wrong with one is told when it is its turn.
+
+    Args:
+        file: path of the file, or its content.
+
+    Raises:
+        SgfError: as in `read_sgf`.
+    """
     if isinstance(file, bytes):
         data, source = file, "SGF"
     else:
@@ -147,10 +159,9 @@ def read_sgf(file: str | Path | bytes) -> list[SgfGame]:
     found = parse_games(decode(data))
     if not found:
         raise SgfError(f"{source}: is no SGF file: no game in it, which would begin with '(;'")
-    if len(found) == 1:
-        return [_to_game(found[0], source)]
-    where = (f"{source}, game {number} of {len(found)}" for number in range(1, len(found) + 1))
-    return [_to_game(game, place) for game, place in zip(found, where, strict=True)]
+    for number, game in enumerate(found, start=1):
+        place = source if len(found) == 1 else f"{source}, game {number} of {len(found)}"
+        yield _to_game(game, place)
 
 
 def _to_game(found: GameText, source: str) -> SgfGame:
@@ -248,7 +259,7 @@ class _NodeReader:
             elif name in _SET_UP:
                 if stones is None:
                     stones = np.full((self._height, self._width), -1, np.int8)
-                for value in values:
+                for value in filter(str.strip, values):  # `AB[]` is how some write no stones
                     stones[self._read_rectangle(name, value)] = _SET_UP.index(name)
             elif name == "PL":
                 colours = [value.strip().upper()[:1] for value in values]

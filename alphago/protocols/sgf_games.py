@@ -6,7 +6,7 @@ forbid.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -54,6 +54,14 @@ class Replay(NamedTuple):
 
     moves: list[SgfMove]
     states: list[States]
+
+
+class _Step(NamedTuple):
+    """One move of a file, and what its nodes say before it."""
+
+    stones: Mapping[int, int]  # set up, by point: player ids, -1 where the point is cleared
+    to_play: int | None
+    move: SgfMove | None  # None after the last one
 
 
 # ----- rules
@@ -161,22 +169,39 @@ def replay_sgf(game: Go, sgf: SgfGame, *, up_to_move: int | None = None) -> Repl
     """
     moves: list[SgfMove] = []
     states = [_first_position(game, sgf)]
-    number = 0
-    for node in sgf.nodes:
-        if node.is_set_up or (node.to_play is not None and not sgf.moves):
-            states = [_set_up(game, states[-1], node, where=_place(sgf, number))]
+    has_moves = bool(sgf.moves)
+    for number, step in enumerate(_steps(sgf), start=1):
+        if _changes_board(game, states[-1], step) or (step.to_play is not None and not has_moves):
+            states = [_set_up(game, states[-1], step, where=_place(sgf, number - 1))]
             moves = []
-        elif node.to_play is not None and number > 0:
-            states[-1] = game.with_to_play(states[-1], node.to_play)
-        if node.move is None:
-            continue
-        number += 1
-        states[-1] = _give_move(game, states[-1], node.move, where=_place(sgf, number))
+        elif step.to_play is not None and number > 1:
+            states[-1] = game.with_to_play(states[-1], step.to_play)
+        if step.move is None:
+            break
+        states[-1] = _give_move(game, states[-1], step.move, where=_place(sgf, number))
         if up_to_move is not None and number >= up_to_move:
             break
-        states.append(_play(game, states[-1], node.move, where=_place(sgf, number)))
-        moves.append(node.move)
+        states.append(_play(game, states[-1], step.move, where=_place(sgf, number)))
+        moves.append(step.move)
     return Replay(moves, states)
+
+
+def _steps(sgf: SgfGame) -> Iterator[_Step]:
+    """Yields the moves of a file with what is set up before each, and at last what follows them.
+
+    Nodes without a move are taken together: a file may hold millions, but few moves.
+    """
+    stones: dict[int, int] = {}
+    to_play = None
+    for node in sgf.nodes:
+        for points, stone in zip((node.black, node.white, node.empty), (*_STONES, -1), strict=True):
+            stones.update(dict.fromkeys(points, stone))
+        if node.to_play is not None:
+            to_play = node.to_play
+        if node.move is not None:
+            yield _Step(stones, to_play, node.move)
+            stones, to_play = {}, None
+    yield _Step(stones, to_play, None)
 
 
 def _first_position(game: Go, sgf: SgfGame) -> States:
@@ -196,15 +221,23 @@ def _first_player(sgf: SgfGame) -> int:
     return named[-1] if named else (WHITE if sgf.handicap >= 2 else BLACK)
 
 
-def _set_up(game: Go, states: States, node: SgfNode, *, where: str) -> States:
-    """Returns a new beginning: the board of `states` [1] with a node's stones."""
+def _changes_board(game: Go, states: States, step: _Step) -> bool:
+    """Tells whether any stone that is set up is not on the board of `states` [1] already."""
     board = game.board(states)[0].reshape(-1)
-    for points, stone in zip((node.black, node.white, node.empty), (*_STONES, -1), strict=True):
-        board[list(points)] = stone
+    return any(board[point] != stone for point, stone in step.stones.items())
+
+
+def _set_up(game: Go, states: States, step: _Step, *, where: str) -> States:
+    """Returns a new beginning: the board of `states` [1] with the stones that are set up.
+
+    Stones that were captured before stay captured.
+    """
+    board = game.board(states)[0].reshape(-1)
+    board[list(step.stones)] = list(step.stones.values())
     black, white = (np.flatnonzero(board == player).tolist() for player in _STONES)
-    to_play = int(game.to_play(states)[0]) if node.to_play is None else node.to_play
+    to_play = int(game.to_play(states)[0]) if step.to_play is None else step.to_play
     try:
-        return game.position(black, white, to_play)
+        return game.position(black, white, to_play, captures=game.captures(states)[0].tolist())
     except RulesError as error:
         raise SgfError(f"{where}: {error}") from error
 

@@ -1,8 +1,8 @@
 r"""SGF as text: from bytes to characters, and from these to the nodes of each game's main line.
 
 Nothing here knows Go. The reader forgives what real files do: text before and after a game, a root
-without a semicolon, property names with lower-case letters (FF[1] to FF[3]), a file that ends too
-early, characters where none belong.
+without a semicolon, property names with lower-case letters (FF[1] to FF[3]) or in lower case, a
+file that ends too early, characters where none belong.
 
 Why no library: sgfmill, the best one at hand, works on bytes, so that a Shift_JIS or GBK character
 whose second byte is `\` or `]` breaks it, and it refuses files that are cut off, rectangular sizes
@@ -107,7 +107,7 @@ def _parse_game(text: str, start: int) -> tuple[GameText, int]:
             if not nodes:
                 nodes.append([])  # some programs leave out the semicolon of the root
             if in_main_line:
-                nodes[-1].append((_LOWER_CASE.sub("", shown), values))
+                nodes[-1].append((_LOWER_CASE.sub("", shown) or shown.upper(), values))
         elif kind != "space":
             values = None
             num_faults += 1
@@ -131,7 +131,12 @@ def unescape(value: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Writes a text so that it can stand between brackets; the inverse of `unescape`."""
+    """Writes a text so that it can stand between brackets; the inverse of `unescape`.
+
+    Names of files need not be UTF-8: halves of surrogate pairs, which stand for such bytes and
+    which no file can hold, are written out.
+    """
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return text.replace("\\", "\\\\").replace("]", "\\]")
 
 
@@ -148,9 +153,18 @@ _CHARSET = re.compile(rb"(?<![A-Za-z])CA\s*\[([^\]\\]{1,40})\]")
 _TREE = re.compile(rb"\(\s*;")
 _ASCII = bytes(range(32, 127))
 # Charsets in which files are written; Python knows codecs besides that are none, such as "idna".
-_FAMILIES = ("utf-8", "ascii", "iso8859", "cp", "gb", "big5", "shift_jis", "euc", "koi8", "mac")
+# (ASCII is not among them: what is that never comes so far, and whoever declares it is wrong.)
+_FAMILIES = ("utf-8", "iso8859", "cp", "gb", "big5", "shift_jis", "euc", "koi8", "mac")
 # Wider tables that hold all of the charset and more; programs that declare the one write the other.
 _SUPERSETS = {"shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "euc_kr": "cp949"}
+
+# Charsets whose characters are made of ASCII bytes, brackets among them, behind marks that hardly
+# stand in a file for anything else; and what to do with bytes that cannot be read.
+_SHIFTS = (
+    (b"\x1b$)C", "iso2022_kr", "replace"),
+    (b"\x1b$", "iso2022_jp_2", "replace"),
+    (b"~{", "hz", "strict"),
+)
 
 
 def decode(data: bytes) -> str:
@@ -164,7 +178,7 @@ def decode(data: bytes) -> str:
             return data[len(mark) :].decode(codec, "replace")
     if b"\0" in data[:2]:  # UTF-16 without a mark: one byte of its "(" is zero
         return data.decode("utf-16-be" if data[0] == 0 else "utf-16-le", "replace")
-    if data.isascii():
+    if data.isascii() and not any(mark in data for mark, _, _ in _SHIFTS):
         return data.decode("ascii")
     return "".join(_decode_part(part, codec) for part, codec in _split_by_charset(data))
 
@@ -214,6 +228,9 @@ def _decode_part(data: bytes, declared: str | None) -> str:
 
 def _attempts(data: bytes, declared: str | None) -> list[tuple[str, str]]:
     """Lists (codec, what to do with bytes it cannot read), the most trusted first."""
+    if data.isascii():
+        shifted = [(codec, errors) for mark, codec, errors in _SHIFTS if mark in data]
+        return [*shifted, ("ascii", "strict")]
     likely = [(codec, "strict") for codec in _likely_codecs(data)]
     if declared not in (None, "utf-8"):
         return [(declared, "strict"), ("utf-8", "strict"), (declared, "replace"), *likely]

@@ -279,3 +279,14 @@ def test_refuses_finished_games_and_numbers_below_one():
     for ask in (alphabeta(CONNECT_FOUR, 1).choose_actions, alphabeta(CONNECT_FOUR, 1).analyse):
         with pytest.raises(FinishedGameError):
             ask(over)
+
+
+def test_whoever_has_to_stop_answers_by_what_was_found():
+    player = alphabeta(CONNECT_FOUR, 40, num_nodes=10**9)
+    states = CONNECT_FOUR.initial_states(1)
+    player.should_stop = lambda: True
+    assert player.search(states).depth == 1
+    left = iter(range(500))
+    player.should_stop = lambda: next(left, None) is None
+    assert 2 < player.search(states).depth < 10
+    assert player.choose_actions(states)[0] in range(7)

@@ -7,7 +7,7 @@ from alphago.errors import FinishedGameError, PlayerError
 from alphago.games import make_game
 from alphago.games.notation import parse_moves, replay
 from alphago.players import Advisor, make_player
-from alphago.players.flat_mc_player import FlatMcPlayer, share_out, standard_errors
+from alphago.players.flat_mc_player import FlatMcPlayer, in_turns, share_out, standard_errors
 from tests.games.uniform_play import exact_value
 from tests.reference.forced_pass_game import ForcedPassGame
 
@@ -197,3 +197,30 @@ def test_refuses_finished_games_and_no_playouts():
 
 def test_no_positions_no_actions():
     assert player(TIC_TAC_TOE, 3).choose_actions(TIC_TAC_TOE.initial_states(0)).shape == (0,)
+
+
+def test_playouts_of_moves_take_turns():
+    assert in_turns(np.array([2, 3, 1])).tolist() == [0, 1, 2, 0, 1, 1]
+    assert in_turns(np.array([0, 2])).tolist() == [1, 1]
+
+
+def test_whoever_stops_early_has_tried_the_moves_equally_often():
+    asked = []
+    stopped = player(TIC_TAC_TOE, 1_000_000)
+    stopped.should_stop = lambda: len(asked) > 2 or asked.append(None)
+    counts, values, errors = stopped.estimate(TIC_TAC_TOE.initial_states(1))
+    assert counts.max() - counts.min() <= 1
+    assert 1000 < counts.sum() < 10_000
+    assert (np.isfinite(values) & (errors > 0)).all()
+
+
+def test_a_move_that_was_not_reached_has_no_value_and_is_not_played():
+    game = make_game("go_25x25")
+    stopped = player(game, 10_000)
+    stopped.should_stop = lambda: True
+    states = after(game, "N13 N14")  # stones touch: all points are candidates
+    counts, values, _ = stopped.estimate(states)
+    assert (np.isnan(values) == (counts == 0)).all()
+    assert counts.max() == 1
+    assert 100 < counts.sum() < 600
+    assert stopped.choose_actions(states)[0] < 625

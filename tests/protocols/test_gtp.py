@@ -26,6 +26,7 @@ REQUIRED = """
         ("3 known_command genmove # x", Command("3", "known_command", ("genmove",), "genmove")),
         ("  0007   loadsgf  a  b  ", Command("0007", "loadsgf", ("a", "b"), "a  b")),
         ("na\x00m\x07e\x7f", Command("", "name", (), "")),
+        ("\ufeff1 name", Command("1", "name", (), "")),
         ("5", Command("5", "", (), "")),
         ("-5 name", Command("", "-5", ("name",), "name")),
     ],

@@ -90,6 +90,7 @@ def test_request_is_read() -> None:
     assert read("b 50").interval == 0.5
     assert read("W").color == 1
     assert read("100").interval == 1.0
+    assert (read("50 w").color, read("50 w").interval) == (1, 0.5)  # as Leela Zero takes it
     assert read("b interval 20 minmoves 3 maxmoves 9").interval == 0.2
     request = read("0 ownership true rootInfo true pvVisits false")
     assert request.interval == 0.01  # nothing is told more often
@@ -101,9 +102,10 @@ def test_request_is_read() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["x", "b x", "b 1 2", "interval", "interval x", "interval -1", "minmoves x", "maxmoves 0",
-     "ownership maybe", "avoid b", "avoid b A1", "avoid x A1 1", "avoid b Z99 1", "avoid b A1 0",
-     "allow", "nosuch 1", "movesOwnership true", "b 10 movesOwnershipStdev true"],
+    ["x", "b x", "b 1 2", "b w", "1 b 2", "interval", "interval x", "interval -1",
+     "minmoves x", "maxmoves 0", "ownership maybe", "avoid b", "avoid b A1", "avoid x A1 1",
+     "avoid b Z99 1", "avoid b A1 0", "allow", "nosuch 1", "movesOwnership true",
+     "b 10 movesOwnershipStdev true"],
 )  # fmt: skip
 def test_wrong_request_is_refused(words: str) -> None:
     gtp = Gtp(network())

@@ -224,11 +224,12 @@ def test_final_score_counts_the_area_and_the_record_agrees() -> None:
 
 
 def test_refused_moves_change_nothing() -> None:
-    gtp = Gtp()
+    gtp = Gtp(size=(19, 19))
     gtp.play("b e5")
     assert gtp.refusal("play b e5") == "illegal move"
     assert gtp.refusal("play w E5") == "illegal move"
-    for line in ("b I5", "b z9", "green e4", "b J10", "b A0", "b 55", "b E5x"):
+    unicode = ("b \u017f5", "b pa\u017fs", "blac\u212a e4", "b \uff25\uff14")  # S, s, k, E4
+    for line in ("b I5", "b U9", "green e4", "b A20", "b A0", "b 55", "b E5x", *unicode):
         assert gtp.refusal(f"play {line}") == "invalid color or coordinate"
     assert gtp.refusal("play b").startswith("syntax error")
     assert gtp.refusal("play").startswith("syntax error")
@@ -346,7 +347,7 @@ def test_file_that_cannot_be_played_changes_nothing(sgf: str, tmp_path: Path) ->
     gtp = Gtp()
     gtp.play("b A1")
     assert str(path) in gtp.refusal(f"loadsgf {path}")
-    assert gtp.refusal(f"loadsgf {tmp_path}/nothing")
+    assert gtp.refusal(f"loadsgf {tmp_path}/nothing").startswith("cannot load file")
     assert gtp.stones("b") == {"A1"}
 
 

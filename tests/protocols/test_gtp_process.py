@@ -1,6 +1,7 @@
 """The engine as a program: pipes, exit codes, other engines."""
 
 import contextlib
+import itertools
 import os
 import re
 import shutil
@@ -184,8 +185,14 @@ def test_search_of_many_simulations_ends_with_the_session(end: str) -> None:
         assert re.fullmatch(r"= ([A-E][1-5]|pass)\n\n" + ("=\n\n" if end else ""), answers)
 
 
-@pytest.mark.parametrize("player", ["network", "uct:playouts=300000"])
-@pytest.mark.parametrize("rest", ["name\nquit\n", "name\n", "na"])
+@pytest.mark.parametrize(
+    ("player", "rest"),
+    [
+        *itertools.product(["network", "uct:playouts=300000"], ["name\nquit\n", "name\n", "na"]),
+        ("flat_mc:playouts=1000000", "name\nquit\n"),
+        ("alphabeta:depth=40,nodes=1000000000", "name\nquit\n"),
+    ],
+)
 def test_search_ends_with_the_session_though_a_line_comes_first(player: str, rest: str) -> None:
     words = ["-c", NETWORK] if player == "network" else command(player, "game=go_5x5")[1:]
     with subprocess.Popen(
@@ -306,8 +313,8 @@ def test_start_failure_ends_the_program_from_any_folder() -> None:
 
 @pytest.mark.skipif(GNUGO is None, reason="GNU Go is not installed")
 @pytest.mark.parametrize("seed", range(3))
-def test_gnugo_agrees_on_legality_and_score(seed: int) -> None:
-    """Random games, every move and the score compared under the same rules."""
+def test_gnugo_agrees_on_legality_and_stones(seed: int) -> None:
+    """Random games, every move and the stones at the end compared under the same rules."""
     assert GNUGO is not None
     rules = ["--chinese-rules", "--positional-superko", "--forbid-suicide", "--capture-all-dead"]
     ours = start("random", "game=go_9x9", f"seed={seed}")
@@ -328,9 +335,6 @@ def test_gnugo_agrees_on_legality_and_score(seed: int) -> None:
         for color in "bw":
             stones = [set(ask(process, f"list_stones {color}").split()) for process in both]
             assert stones[0] == stones[1]
-            ask(ours, f"play {color} pass")
-            ask(theirs, f"play {color} pass")
-        assert ask(ours, "final_score")
     finally:
         for process in both:
             end(process)

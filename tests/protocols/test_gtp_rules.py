@@ -5,6 +5,7 @@ import json
 import pytest
 
 from alphago.games.go import RULE_SETS
+from alphago.games.go.vertices import COLUMN_LETTERS
 from tests.protocols.gtp_helpers import Gtp
 
 CHINESE = {
@@ -60,7 +61,9 @@ def test_json_changes_what_it_names_and_reads_its_own_answer() -> None:
     assert rules_of(gtp) == CHINESE
     gtp("kata-set-rule whiteHandicapBonus N-1")
     gtp("kata-set-rule suicide true")
+    gtp("kata-set-rule komi 6.5")
     assert rules_of(gtp) == {**CHINESE, "whiteHandicapBonus": "N-1", "suicide": True}
+    assert gtp("get_komi") == "6.5"
 
 
 @pytest.mark.parametrize(
@@ -78,6 +81,9 @@ def test_json_changes_what_it_names_and_reads_its_own_answer() -> None:
         'kata-set-rules {"ko": "SIMPLE", "komi": 6.7}',
         "kata-set-rule ko",
         "kata-set-rule ko nosuch",
+        "kata-set-rule komi 6.7",
+        "kata-set-rule komi nan",
+        "kata-set-rule komi true",
         "kgs-rules tromp-taylor",
         "kgs-rules",
         "komi",
@@ -131,6 +137,65 @@ def test_territory_counts_prisoners_and_takes_dead_stones_off() -> None:
     assert sorted(len(chain.split()) for chain in alive) == [1, 7, 7]
     assert gtp("final_status_list seki") == ""
     assert gtp.refusal("final_status_list x").startswith("syntax error")
+
+
+# Two chains of two stones share two liberties; all else lives. Row 2, row 1.
+SEKI = (".X.XO.XO.O.", "XXXXO.XOOOO")
+# Each chain has an eye, and they share one liberty.
+SEKI_WITH_EYES = (".X.XOOOOXXXO.O.", "XXXXO.O.X.XOOOO")
+# The first seki, and a ko: White takes M1 by N1.
+SEKI_AND_KO = (".X.XO.XO.O.OXX.X.X", "XXXXO.XOOOOX.XXXXX")
+
+
+def set_position(rows: tuple[str, ...]) -> str:
+    """Returns the command that sets up a board drawn with X for Black and O for White."""
+    words = [
+        f"{'bw'['XO'.index(stone)]} {COLUMN_LETTERS[column]}{len(rows) - row}"
+        for row, text in enumerate(rows)
+        for column, stone in enumerate(text)
+        if stone != "."
+    ]
+    return " ".join(["set_position", *words])
+
+
+@pytest.mark.parametrize(
+    ("rows", "rules", "score"),
+    [
+        (SEKI, "chinese", "0"),
+        (SEKI, "japanese", "0"),
+        (SEKI_WITH_EYES, "chinese", "W+1.0"),
+        (SEKI_WITH_EYES, "japanese", "0"),
+    ],
+)
+def test_stones_in_seki_are_alive(rows: tuple[str, ...], rules: str, score: str) -> None:
+    gtp = Gtp(size=(len(rows), len(rows[0])), remove_dead=True)
+    gtp(f"kata-set-rules {rules}")
+    gtp("komi 0")
+    gtp(set_position(rows))
+    for _ in range(3):  # before the passes, after one, and after both
+        assert gtp("final_status_list dead") == ""
+        assert gtp("final_score") == score
+        gtp.play(f"{'bw'[gtp.session.board.to_play]} pass")
+
+
+def test_a_ko_elsewhere_changes_no_seki() -> None:
+    gtp = Gtp(size=(2, 18), remove_dead=True)
+    gtp(set_position(SEKI_AND_KO))
+    gtp.play("w N1")
+    assert gtp("captures w") == "1"
+    found = set()
+    for _ in range(3):
+        dead = gtp("final_status_list dead")
+        assert not {"E1", "E2", "G1", "G2"} & set(dead.split())
+        found.add((dead, gtp("final_score")))
+        gtp.play(f"{'bw'[gtp.session.board.to_play]} pass")
+    assert len(found) == 1
+
+
+def test_a_stone_in_atari_that_cannot_live_is_dead() -> None:
+    gtp = Gtp(size=(7, 7), remove_dead=True)
+    gtp(set_position((*["...XO.."] * 4, ".X.XO..", "O..XO..", "XX.XO..")))
+    assert gtp("final_status_list dead") == "A2"
 
 
 @pytest.mark.parametrize(

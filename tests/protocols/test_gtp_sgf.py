@@ -1,7 +1,9 @@
 """GTP and SGF agree: what `printsgf` writes and `loadsgf` reads is what a replay says."""
 
+import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from alphago.errors import PlayerError
@@ -90,6 +92,75 @@ def test_loadsgf_accepts_what_a_replay_accepts(rules: str, tmp_path: Path) -> No
         assert gtp.stones("b") == {"A2", "B2", "C5"}
 
 
+@pytest.mark.parametrize("second", ["GM[2]SZ[8]", "SZ[30]", "SZ[9];B[zz]", "KM[0];B[aa];W[aa]"])
+def test_first_game_of_a_collection_is_loaded_whatever_the_others_are(
+    second: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_text(f"(;SZ[5];B[aa])(;{second})")
+    gtp = Gtp()
+    gtp(f"loadsgf {path}")
+    assert gtp.stones("b") == {"A5"}
+    path.write_text(f"(;SZ[30];B[aa])(;{second})")
+    assert f"{path}, game 1 of 2: got SZ '30'" in gtp.refusal(f"loadsgf {path}")
+
+
+def test_a_ko_that_its_taker_fills_at_once_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    gtp = Gtp(size=(5, 5))
+    gtp.play("b B5", "w C5", "b A4", "w D4", "b B3", "w C3", "b C4", "w B4", "w C4")
+    gtp(f"printsgf {path}")
+    stones = gtp.stones("w")
+    gtp(f"loadsgf {path}")
+    assert gtp.stones("w") == stones
+    gtp("undo")
+    assert gtp.stones("w") == stones - {"C4"}
+
+
+@pytest.mark.parametrize("rules", ["chinese", "aga", "japanese"])
+@pytest.mark.parametrize("seed", range(5))
+def test_any_session_is_read_back(seed: int, rules: str, tmp_path: Path) -> None:
+    """Colours and vertices are drawn at random, passes and moves after two of them included."""
+    rng = np.random.default_rng(seed)
+    path = tmp_path / "game.sgf"
+    gtp, other = Gtp(size=(4, 4)), Gtp()
+    for one in (gtp, other):
+        one(f"kata-set-rules {rules}")
+    for _ in range(80):
+        color = "bw"[int(rng.integers(2))]
+        vertex = "pass" if rng.random() < 0.2 else "ABCD"[rng.integers(4)] + "1234"[rng.integers(4)]
+        gtp.raw(f"play {color} {vertex}")
+    gtp(f"printsgf {path}")
+    other(f"loadsgf {path}")
+    assert len(gtp.session.board.moves) > 20
+    assert other.session.board.moves == gtp.session.board.moves
+    for line in ("list_stones b", "list_stones w", "captures b", "captures w", "final_score"):
+        assert other(line) == gtp(line)
+    assert other.session.board.to_play == gtp.session.board.to_play
+
+
+def test_prisoners_from_before_a_set_up_count(tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_text("(;SZ[5]KM[0];B[ba];W[aa];B[ab];W[ee];AE[ee];B[cc])")
+    gtp = Gtp(size=(5, 5), rules=RULE_SETS["japanese"])
+    gtp(f"loadsgf {path}")
+    assert gtp("captures b") == "1"
+    assert gtp("final_score") == "B+23.0"  # 22 points and a prisoner
+    gtp.play(*["w pass", "b pass"] * 80)  # the game gets more room, and is played again
+    assert gtp("captures b") == "1"
+    gtp("clear_board")
+    assert gtp("captures b") == "0"
+
+
+def test_name_of_a_player_that_is_no_utf_8(tmp_path: Path) -> None:
+    gtp = Gtp("random", size=(5, 5))
+    gtp.session.name = os.fsdecode(b"runs/caf\xe9")
+    gtp("genmove b")
+    gtp(f"printsgf {tmp_path / 'game.sgf'}")
+    (sgf,) = read_sgf(tmp_path / "game.sgf")
+    assert sgf.black_name == r"runs/caf\udce9"
+
+
 def test_side_to_move_after_the_last_move_survives(tmp_path: Path) -> None:
     path = tmp_path / "game.sgf"
     path.write_text("(;SZ[5]KM[0.5];B[aa];W[bb];PL[W])")
@@ -117,7 +188,7 @@ def test_komi_that_cannot_be_played_names_the_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("game.sgf").write_text(text)
-    assert Gtp().refusal("loadsgf game.sgf").startswith("game.sgf: komi: got ")
+    assert Gtp().refusal("loadsgf game.sgf").startswith("cannot load file: game.sgf: komi: got ")
 
 
 def test_size_that_the_player_cannot_play_names_the_file(
@@ -126,7 +197,8 @@ def test_size_that_the_player_cannot_play_names_the_file(
     monkeypatch.chdir(tmp_path)
     Path("game.sgf").write_text("(;SZ[9];B[ee])")
     gtp = Gtp(network(evaluator=for_5x5_only), size=(5, 5))
-    assert gtp.refusal("loadsgf game.sgf") == "game.sgf: unacceptable size: 5x5 only"
+    reason = "cannot load file: game.sgf: unacceptable size: 5x5 only"
+    assert gtp.refusal("loadsgf game.sgf") == reason
 
 
 def test_long_game_leaves_room_to_go_on(tmp_path: Path) -> None:

@@ -1,14 +1,19 @@
 """Moves: the tree that is kept, pondering, resigning, passing, the end of the session."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 from alphago.games.game import Game
 from alphago.games.go import RULE_SETS
 from alphago.players import Player
 from alphago.protocols.gtp_think_commands import ENDING_GRACE
 from alphago.protocols.tree_thinker import TreeThinker
-from alphago.types import Evaluation, States
+from alphago.types import Evaluation, Evaluator, States
 from tests.protocols.gtp_helpers import Gtp, network
+from tests.protocols.test_gtp_cases import DEAD_STONES
 from tests.search.evaluators import FixedEvaluator, UniformEvaluator
 
 
@@ -161,6 +166,15 @@ def test_resigns_after_three_lost_moves_in_a_row() -> None:
     assert all(never(f"genmove {color}") != "resign" for color in "bwbwbwbw")
 
 
+def test_moves_taken_back_are_no_reason_to_resign() -> None:
+    make = network(8, evaluator=lambda game: LosingEvaluator(game, -0.95))
+    gtp = Gtp(make, size=(5, 5), resign=0.05)
+    for _ in range(4):
+        assert gtp("genmove b") != "resign"
+        gtp("undo")
+    assert [gtp(f"genmove {color}") for color in "bwbwb"][-1] == "resign"
+
+
 def test_resignation_is_the_result_of_the_record() -> None:
     make = network(8, evaluator=lambda game: LosingEvaluator(game, -0.95))
     gtp = Gtp(make, size=(5, 5), resign=0.05)
@@ -184,6 +198,19 @@ def test_moves_that_look_better_in_between_are_counted_anew() -> None:
 HATES_PASSES = network(0, evaluator=lambda game: FixedEvaluator([0.0] * 25 + [-50.0], 0.0))
 
 
+def hardly_passes(game: Game) -> Evaluator:
+    """Returns an evaluator that likes a pass less than any move, and knows nothing else."""
+    logits = [0.0] * (game.spec.num_actions - 1) + [-2.0]
+    return FixedEvaluator(logits, 0.0)
+
+
+PLAYERS: tuple[Callable[[Game], Player] | str, ...] = (
+    "uct:playouts=50",
+    "flat_mc:playouts=50",
+    network(200, evaluator=hardly_passes),
+)
+
+
 def test_pass_is_answered_by_a_pass_that_wins() -> None:
     gtp = Gtp(HATES_PASSES, size=(5, 5))
     gtp.play("b C3", "w pass")  # 25 points against a komi of 7.5
@@ -199,14 +226,32 @@ def test_pass_is_answered_by_a_pass_that_wins() -> None:
     assert gtp("reg_genmove w") == "pass"
 
 
-def test_passes_are_not_answered_by_territory_or_where_it_is_switched_off() -> None:
-    gtp = Gtp(HATES_PASSES, size=(5, 5), answer_pass=False)
-    gtp.play("b C3", "w pass")
-    assert gtp("genmove b") != "pass"
-    gtp = Gtp(HATES_PASSES, size=(5, 5))
-    gtp("kata-set-rules japanese")
-    gtp.play("b C3", "w pass")
-    assert gtp("genmove b") != "pass"
+def test_pass_is_not_answered_where_that_is_switched_off() -> None:
+    for player in PLAYERS:
+        gtp = Gtp(player, size=(5, 5), answer_pass=False)
+        gtp.play("b C3", "w pass")
+        assert gtp("genmove b") != "pass"
+
+
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("rules", ["chinese", "japanese"])
+def test_pass_is_answered_by_the_count_of_final_score(
+    player: Callable[[Game], Player] | str, rules: str, tmp_path: Path
+) -> None:
+    """With all stones alive White has won; without the dead ones Black has."""
+    path = tmp_path / "game.sgf"
+    path.write_text(DEAD_STONES)
+    gtp = Gtp(player, remove_dead=True)
+    gtp(f"kata-set-rules {rules}")
+    gtp(f"loadsgf {path} 2")
+    gtp("komi -1")
+    assert gtp("final_score").startswith("B+")
+    assert gtp("reg_genmove w") != "pass"
+    gtp("komi 20")
+    assert gtp("final_score").startswith("W+")
+    assert gtp("reg_genmove w") == "pass"
+    gtp("komi -60")  # lost by any count, so that a pass loses for sure
+    assert gtp("reg_genmove w") != "pass"
 
 
 def test_search_that_runs_when_the_session_ends_goes_on_a_little() -> None:
@@ -220,12 +265,16 @@ def test_search_that_runs_when_the_session_ends_goes_on_a_little() -> None:
     assert thinker(short).num_visits == 101  # within the grace it is finished
 
 
-def test_clock_and_the_end_of_the_session_interrupt_uct() -> None:
-    gtp = Gtp("uct:playouts=100000", size=(5, 5), clock_step=0.01)
+@pytest.mark.parametrize(
+    "player",
+    ["uct:playouts=100000", "flat_mc:playouts=1000000", "alphabeta:depth=40,nodes=1000000000"],
+)
+def test_clock_and_the_end_of_the_session_interrupt_players(player: str) -> None:
+    gtp = Gtp(player, size=(5, 5), clock_step=0.01)
     gtp("time_settings 10 0 0")
     assert gtp("genmove b")
     assert gtp.session.time.left(0).seconds > 9
-    gtp = Gtp("uct:playouts=100000", size=(5, 5), clock_step=0.01)
+    gtp = Gtp(player, size=(5, 5), clock_step=0.01)
     gtp.watch.looks_until_end = 10
     assert gtp("genmove b")
     assert gtp.clock.seconds < ENDING_GRACE + 1

@@ -1,5 +1,7 @@
 """Time control with a watch that is moved by hand."""
 
+from time import process_time
+
 import pytest
 
 from alphago.protocols.gtp_time import (
@@ -65,6 +67,34 @@ def test_byoyomi_clock() -> None:
     assert spend(time, clock, 6) == Clock(5, 2)
     time, _ = control(TimeSettings(TimeSystem.BYOYOMI, 0, 5, 3))
     assert time.left(BLACK) == Clock(5, 3)
+
+
+def test_several_byoyomi_periods_in_one_move() -> None:
+    for seconds, number in ((4.9, 5), (5, 4), (9.9, 4), (10, 3), (15.1, 2), (20, 1), (1e300, 1)):
+        time, clock = control(TimeSettings(TimeSystem.BYOYOMI, 0, 5, 5))
+        assert spend(time, clock, seconds) == Clock(5, number)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("kgs-time_settings byoyomi 0 0 999999999",),
+        ("kata-time_settings byoyomi 0 0 999999999",),
+        ("kgs-time_settings byoyomi 10 0 5", "time_left b 0 999999999"),
+        ("kgs-time_settings byoyomi 0 0.000000001 999999999",),
+        ("kgs-time_settings byoyomi 0 1e-300 999999999",),
+    ],
+)
+def test_byoyomi_periods_without_length_and_number_are_counted_at_once(
+    lines: tuple[str, ...],
+) -> None:
+    gtp = Gtp(size=(5, 5), clock_step=1.0)
+    for line in lines:
+        gtp(line)
+    started = process_time()
+    assert gtp("genmove b")
+    assert process_time() - started < 1
+    assert gtp.session.time.left(BLACK).number == 1
 
 
 def test_fischer_clock() -> None:

@@ -98,6 +98,12 @@ def test_set_up_stones_at_any_node() -> None:
     assert [node.is_set_up for node in game.nodes] == [True, False, True, False]
 
 
+def test_set_up_of_no_stones() -> None:
+    game = read("(;SZ[9]AB[]AW[ ]AE[][aa];B[ee])")
+    assert (game.nodes[0].black, game.nodes[0].empty) == ((), (0,))
+    assert game.moves == [SgfMove(0, 40)]
+
+
 def test_rectangle_by_any_corners_and_points_named_twice() -> None:
     assert read("(;SZ[9]AB[bb:aa][aa])").nodes[0].black == (0, 1, 9, 10)
     node = read("(;SZ[9]AB[aa]AW[aa])").nodes[0]  # the later one wins
@@ -226,6 +232,24 @@ def test_undeclared_charsets_are_guessed() -> None:
     assert names("(;PB[André]PW[Müller]".encode("latin-1") + MOVES) == ("André", "Müller")
 
 
+@pytest.mark.parametrize(
+    ("charset", "text"),
+    [("ISO-2022-JP", "ポフォ"), ("ISO-2022-KR", "李白王"), ("HZ-GB-2312", "容旦败被")],
+)
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_charsets_that_write_characters_in_ascii_bytes(
+    charset: str, text: str, is_declared: bool
+) -> None:
+    declaration = f"CA[{charset}]" if is_declared else ""
+    data = f"(;{declaration}PB[{text}]PW[x]C[{text}\n{text}];B[pd];W[dp];B[dd])".encode(charset)
+    assert data.isascii()
+    assert names(data) == (text, "x")
+
+
+def test_escapes_and_tildes_that_begin_no_character() -> None:
+    assert names(b"(;PB[~{a~}]PW[~{ ~]C[\x1b$ $]" + MOVES) == ("~{a~}", "~{ ~")
+
+
 @pytest.mark.parametrize("charset", ["foo", "", "idna", "utf-7", "unicode_escape", "hex", "cp037"])
 def test_unknown_charset_is_as_none(charset: str) -> None:
     header = f"(;CA[{charset}]PB[柯洁九段]PW[x]"
@@ -236,6 +260,7 @@ def test_unknown_charset_is_as_none(charset: str) -> None:
 def test_declared_charset_that_is_not_true() -> None:
     assert names("(;CA[UTF-8]PB[柯洁九段]PW[x]".encode("gbk") + MOVES)[1] == "x"
     assert names("(;CA[GBK]PB[柯洁九]PW[x]".encode() + MOVES) == ("柯洁九", "x")
+    assert names("(;CA[US-ASCII]PB[柯洁九]PW[x]".encode("gbk") + MOVES) == ("柯洁九", "x")
 
 
 @pytest.mark.parametrize("declared", [b"CA[GBK]", b"CA[UTF-8]", b"CA[Shift_JIS]", b""])

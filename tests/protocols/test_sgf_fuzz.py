@@ -7,6 +7,7 @@ import pytest
 
 from alphago.errors import SgfError
 from alphago.protocols.sgf import read_sgf
+from alphago.protocols.sgf_games import go_of_sgf, replay_sgf
 from tests.protocols.test_sgf_odd import FOLDER, READ
 
 SEEDS = [(FOLDER / case["file"]).read_bytes() for case in READ]
@@ -109,3 +110,12 @@ def test_much_of_anything_is_read_in_linear_time(piece: bytes) -> None:
         start = time.process_time()
         read_or_refuse(data)
         assert time.process_time() - start < 4.0  # anything quadratic takes longer
+
+
+@pytest.mark.parametrize("piece", [b";PL[B];PL[W]", b";AB[aa]", b";AE[aa]", b";PL[W]AB[aa]"])
+def test_much_of_anything_is_replayed_in_linear_time(piece: bytes) -> None:
+    data = b"(;SZ[9];B[ee]" + piece * 20_000 + b";W[ff])"
+    start = time.process_time()
+    (sgf,) = read_sgf(data)
+    replay_sgf(go_of_sgf(sgf), sgf)
+    assert time.process_time() - start < 4.0  # anything quadratic takes longer

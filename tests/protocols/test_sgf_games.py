@@ -73,6 +73,23 @@ def test_stones_set_up_between_moves_begin_a_new_position() -> None:
     assert to_play == "B"
 
 
+TAKEN = "(;SZ[5]KM[0]RU[Japanese];B[ba];W[aa];B[ab];W[ee]"  # Black has taken a stone
+
+
+@pytest.mark.parametrize(
+    ("text", "num_moves"),
+    [("", 4), (";AE[ee]", 0), (";AB[cc]PL[W]", 0), (";AE[aa]", 4), (";AB[ab]AW[ee]", 4)],
+)
+def test_set_up_in_the_middle_keeps_prisoners_and_a_moot_one_the_moves(
+    text: str, num_moves: int
+) -> None:
+    sgf = read(TAKEN + text + ")")
+    game = go_of_sgf(sgf)
+    replay = replay_sgf(game, sgf)
+    assert game.captures(replay.states[-1]).tolist() == [[1, 0]]
+    assert len(replay.moves) == num_moves
+
+
 @pytest.mark.parametrize(("up_to_move", "num_stones"), [(0, 1), (1, 1), (2, 2), (3, 3), (9, 3)])
 def test_stop_before_a_move_leaves_its_player_to_move(up_to_move: int, num_stones: int) -> None:
     rows, to_play = board_after("(;SZ[5]AB[aa];W[bb];B[cc])", up_to_move=up_to_move)

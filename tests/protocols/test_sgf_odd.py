@@ -110,6 +110,15 @@ def test_comment_of_a_megabyte() -> None:
     assert game.nodes[1].comment == comment.replace(r"\]", "]").replace(r"\\", "\\")
 
 
+def test_names_in_lower_case() -> None:
+    (game,) = read_sgf(b"(;sz[9]km[5.5]ab[aa]pb[a];b[ee];w[cc])")
+    assert (game.width, game.komi, game.black_name) == (9, 5.5, "a")
+    assert game.nodes[0].black == (0,)
+    assert [move_text(game, move) for move in game.moves] == ["B ee", "W cc"]
+    (game,) = read_sgf(b"(;SiZe[9];Black[ee];White[cc])")  # FF[1]: capitals alone count
+    assert (game.width, len(game.moves)) == (9, 2)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,19 +1,23 @@
 """Runs on disks that are full or read-only, in odd folders, and copied to other machines."""
 
 import contextlib
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from alphago.errors import AlphagoError
+from alphago.protocols.sgf import read_sgf
 from scripts.checks.run import check_run
 from scripts.main import main
 from tests.scripts.tiny_run import TINY
 from tests.train.tiny import stored_records, streams, tiny_config, train
 
+ROOT = Path(__file__).resolve().parents[2]
 LONG = "größe 1 mit einem langen Namen " * 6  # 186 characters
 
 
@@ -167,3 +171,20 @@ def test_a_run_of_a_machine_with_a_gpu_goes_on_without_one(
     assert main(["resume", str(run), "games=16"]) == 2
     assert "evaluator.device: got 'cuda', allowed: auto or cpu" in one_line(capsys)
     assert main(["resume", str(run), "games=16", "evaluator.device=auto"]) == 0
+
+
+def test_a_match_tells_of_a_player_whose_name_is_no_utf_8(tmp_path: Path) -> None:
+    log = os.fsencode(tmp_path) + b"/caf\xe9.log"
+    engine = f"gtp:{sys.executable} -m scripts.main gtp random game=go_5x5 log=".encode() + log
+    words = [engine, "random", "game=go_5x5", "games=2", f"sgf={tmp_path / 'games'}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.main", "match", *words],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:strict", "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert rb"caf\udce9.log" in done.stdout
+    (sgf,) = read_sgf(tmp_path / "games" / "001.sgf")
+    assert any(name.endswith(r"caf\udce9.log") for name in (sgf.black_name, sgf.white_name))

@@ -1,6 +1,6 @@
 """`Go`: the game behind the `Game` protocol, for boards from 1x1 to 25x25 and any rules."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -51,6 +51,8 @@ from alphago.games.go.vertices import action_to_vertex, handicap_actions, vertex
 from alphago.games.notation import illegal_action, integer_actions
 from alphago.games.symmetry import inverse
 from alphago.types import NUM_PLAYERS, BoolArray, FloatArray, Int8Array, States, UInt8Array
+
+_CAPTURES = slice(CAPTURES, CAPTURES + NUM_PLAYERS)  # of the facts, by player id
 
 
 class Go:
@@ -156,13 +158,21 @@ class Go:
         """Returns [B] boards, empty or with the handicap stones."""
         return self._initial_state.repeat(num_games)
 
-    def position(self, black: Iterable[int], white: Iterable[int], to_play: int) -> States:
+    def position(
+        self,
+        black: Iterable[int],
+        white: Iterable[int],
+        to_play: int,
+        *,
+        captures: Sequence[int] = (0, 0),
+    ) -> States:
         """Sets up a position, the first of its superko history.
 
         Args:
             black: black stones, as actions.
             white: white stones, as actions.
             to_play: the player to move.
+            captures: how many stones each player has captured before, by player id.
 
         Returns:
             [1] the position.
@@ -175,6 +185,7 @@ class Go:
         states = np.zeros(1, self._spec.state_dtype)
         states["setup"] = setup_board(black, white, height=self.height, width=self.width)
         set_up_all(go_rows(states), self._layout, to_play)
+        states["facts"][:, _CAPTURES] = captures
         check_liberties(states, height=self.height, width=self.width)
         return states
 
@@ -320,8 +331,7 @@ class Go:
 
     def captures(self, states: States) -> npt.NDArray[np.int32]:
         """Returns int32 [B, P], the number of stones each player has captured."""
-        both = slice(CAPTURES, CAPTURES + NUM_PLAYERS)
-        captured: npt.NDArray[np.int32] = states["facts"][:, both].astype(np.int32)
+        captured: npt.NDArray[np.int32] = states["facts"][:, _CAPTURES].astype(np.int32)
         return captured
 
     def num_moves(self, states: States) -> npt.NDArray[np.int32]:
@@ -366,6 +376,7 @@ class Go:
         transformed["setup"] = states["setup"][:, symmetry.cells]
         images = inverse(symmetry).actions
         replay_all(go_rows(states), self._layout, images, go_rows(transformed))
+        transformed["facts"][:, _CAPTURES] = states["facts"][:, _CAPTURES]  # some from before
         return transformed
 
     # --- guesses and playouts ---

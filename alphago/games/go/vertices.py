@@ -30,7 +30,7 @@ def vertex_to_action(text: str, *, height: int, width: int) -> int:
     Raises:
         NotationError: if the text names no point of the board.
     """
-    vertex = text.strip().upper()
+    vertex = text.strip().upper() if text.isascii() else ""  # "ſ" becomes an S
     if vertex == PASS_TEXT.upper():
         return height * width
     match = re.fullmatch(r"([A-HJ-Z])([1-9][0-9]?)", vertex)

@@ -184,6 +184,14 @@ def test_symmetry_of_a_game_with_a_changed_side_to_move() -> None:
         assert game.num_passes(image).tolist() == [1]
 
 
+def test_stones_captured_before_a_position_are_counted_on_and_kept_by_symmetries() -> None:
+    game = Go(height=3, width=3, rules=RULE_SETS["japanese"])
+    states = game.position([1], [0], 0, captures=(2, 5))
+    states = play(game, states, "A2")
+    for symmetry in game.spec.symmetries:
+        assert game.captures(game.apply_symmetry(states, symmetry)).tolist() == [[3, 5]]
+
+
 def test_drawing() -> None:
     game, states = drawn("\n".join(["." * 7] * 7))
     states = play(game, states, "A7 B2")
