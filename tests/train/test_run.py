@@ -149,7 +149,7 @@ def test_the_first_iteration_may_have_no_step(tmp_path: Path) -> None:
 # ----- Ctrl-C
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("phase", ["self-play", "learning", "gate"])
 def test_the_first_signal_saves_and_ends_the_run(signum: int, phase: str, tmp_path: Path) -> None:
     before = signal.getsignal(signum)
@@ -215,12 +215,14 @@ def test_a_suite_that_is_interrupted_is_not_noted(tmp_path: Path) -> None:
 
 
 def test_the_second_signal_ends_at_once_and_loses_only_what_came_after_the_checkpoint(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def send_twice(name: str) -> None:
         if name == "learning":
-            os.kill(os.getpid(), signal.SIGINT)
             os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("train.stopping.SAME_REQUEST_S", 0.0)
 
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     with pytest.raises(KeyboardInterrupt):
