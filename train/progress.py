@@ -1,12 +1,10 @@
 """What a run shows: a live panel where there is a terminal, plain lines elsewhere."""
 
-import errno
-import os
 import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol, Self, TextIO, TypedDict, Unpack
+from typing import Protocol, Self, TextIO, TypedDict, Unpack, cast
 
 from rich.console import Console
 from rich.live import Live
@@ -15,6 +13,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from alphago.streams import LastingStream
+
 PLAIN_SECONDS = 10.0  # seconds between two plain lines of one phase
 STARTING = "starting the actors; the first start compiles the kernels"  # until there are numbers
 MESSAGES = (
@@ -22,7 +22,6 @@ MESSAGES = (
     "suite",
     "yardstick",
 )  # numbers that a message has told when they came; no plain line again
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a log file: disk, quota or size
 REFRESHES_PER_SECOND = 2.0  # of the live panel: slow enough not to cost the actors their core
 
 
@@ -98,9 +97,13 @@ class Progress(Protocol):
 
 
 def make_progress(stream: TextIO | None = None) -> Progress:
-    """Returns a live panel if the stream (default: stderr) is a terminal, else plain lines."""
+    """Returns a live panel if the stream (default: stderr) is a terminal, else plain lines.
+
+    Neither fails when the terminal is closed, the reader goes away or the disk is full: that is no
+    reason to end a run, which still has to be saved.
+    """
     target = sys.stderr if stream is None else stream
-    console = Console(file=target)
+    console = Console(file=cast(TextIO, LastingStream(target)))
     if console.is_terminal and not console.is_dumb_terminal:
         return LiveProgress(console)
     return PlainProgress(target)
@@ -196,7 +199,7 @@ class PlainProgress:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Writes to `stream`, numbers at most every `seconds` by `clock`."""
-        self._stream = stream
+        self._stream = LastingStream(stream)
         self._seconds = seconds
         self._clock = clock
         self._written = clock()
@@ -232,6 +235,7 @@ class PlainProgress:
         if self._numbers:
             self._numbers["fraction"] = None  # nothing is left to do
             self._write_numbers()
+        self._stream.end()
 
     def _write_numbers(self) -> None:
         self._written = self._clock()
@@ -239,16 +243,8 @@ class PlainProgress:
         self._write(" | ".join([self._phase, *texts] if self._phase else texts))
 
     def _write(self, line: str) -> None:
-        try:
-            print(line, file=self._stream, flush=True)
-        except BrokenPipeError:
-            # The reader has gone: `| tee` ends with Ctrl-C at once, while the run still has to be
-            # saved. What cannot be written now would fail again when Python ends.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
-        except OSError as error:
-            # A log file that takes no more is no reason to end a run, whose own disk is another.
-            if error.errno not in NO_ROOM:
-                raise
+        self._stream.write(f"{line}\n")  # in one piece: threads write here too
+        self._stream.flush()
 
 
 class LiveProgress:

@@ -3,9 +3,12 @@
 `run` is the picture of AlphaGo Zero's pipeline in code; everything it calls is one stage of it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from alphago.errors import ActorsError
 from eval.gating import decide
 from selfplay.reports import PlayReport
 from train.config import RunConfig
@@ -65,17 +68,20 @@ def run(
     ):
         reporter = Reporter(session, run_dir, progress)
         reporter.sitting()
-        measure_untrained(session, reporter)
-        learn_from_given_games(session, reporter)
+        with excused_if_stopped(session, reporter):
+            measure_untrained(session, reporter)
+            learn_from_given_games(session, reporter)
         reason = None if session.is_to_go_on() else session.stop_reason()
         while reason is None:
             session.begin_iteration()
-            play_and_learn(session, reporter)
-            promote_if_better(session, reporter)
-            # Asked once: a limit that passes later ends the run after an iteration that measures.
-            reason = session.stop_reason()
-            if not session.is_to_be_replayed():
+            with excused_if_stopped(session, reporter):
+                play_and_learn(session, reporter)
+                promote_if_better(session, reporter)
+                # Asked once: a limit that passes later ends the run after one that measures.
+                reason = session.stop_reason()
                 measure(session, reporter, is_last=reason is not None)
+            if not session.is_to_be_replayed():
+                reporter.iteration(heldout=session.learner.validate())
                 session.end_iteration()
             reason = session.stop_rule.reason_beside_limits() or reason
         return RunResult(
@@ -86,6 +92,20 @@ def run(
             stopped_because=reason,
             best=session.best_checkpoint,
         )
+
+
+@contextmanager
+def excused_if_stopped(session: Session, reporter: Reporter) -> Iterator[None]:
+    """Has a run that was stopped be saved though its actors are gone.
+
+    What stops it may end them too, and all of Ray: a machine that shuts down, a job's time limit.
+    """
+    try:
+        yield
+    except ActorsError as error:
+        if not session.is_interrupted():
+            raise
+        reporter.message(f"games that had not arrived are lost: {error}")
 
 
 def learn_from_given_games(session: Session, reporter: Reporter) -> None:
@@ -172,10 +192,16 @@ def promote_if_better(session: Session, reporter: Reporter) -> None:
 
 
 def measure(session: Session, reporter: Reporter, *, is_last: bool) -> None:
-    """Measures the best network when it is time, and writes the numbers of the iteration."""
+    """Measures the best network when it is time; takes in what arrived meanwhile if the run ends.
+
+    While actors play gate, suite and yardstick, nobody fetches the games that they finished before.
+    """
     if session.is_measurement_due(is_last=is_last):
         measure_strength(session, reporter)
-    reporter.iteration(heldout=session.learner.validate())
+    is_last |= session.stop_rule.reason_beside_limits() is not None
+    if is_last and session.pool.is_busy():
+        reporter.phase("self-play")
+        take_in_the_rest(session, reporter)
 
 
 def measure_strength(session: Session, reporter: Reporter) -> None:

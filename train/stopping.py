@@ -1,14 +1,17 @@
 """When a run ends: a limit that was set, or Ctrl-C."""
 
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 from types import FrameType
 
 INTERRUPTED = "interrupted"
 TARGET_REACHED = "target reached"
 
+SAME_REQUEST_S = 1.0  # signals within so many seconds of the first one are the same request
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -78,25 +81,57 @@ class StopRule:
 
 @contextmanager
 def stop_on_signal(rule: StopRule, *, notify: Callable[[str], None]) -> Iterator[None]:
-    """Lets the first Ctrl-C end the run cleanly, and the second at once.
+    """Lets the first Ctrl-C end the run cleanly, and another one, a second later, at once.
 
-    A request to terminate and a lost terminal count as Ctrl-C; what `nohup` ignores stays ignored.
+    A request to terminate and a lost terminal count as the first Ctrl-C, and what `nohup` ignores
+    stays ignored. Only a person at the keyboard can be impatient: `timeout`, systemd and shells
+    that end send several signals for one request.
+
+    Args:
+        rule: is told that the run is to end.
+        notify: shows a line; called by another thread.
     """
     signals = [each for each in _STOP_SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
+    asked: float | None = None  # when, by time.monotonic()
+    with _other_thread(notify) as tell:
 
-    def stop(signum: int, frame: FrameType | None) -> None:
-        del frame
-        rule.interrupted = True
-        for each in signals:
-            signal.signal(each, signal.default_int_handler)
-        notify(
-            f"{signal.Signals(signum).name}: stopping and saving;"
-            " once more to end at once, without saving"
-        )
+        def stop(signum: int, frame: FrameType | None) -> None:
+            nonlocal asked
+            del frame
+            now = time.monotonic()
+            if asked is None:
+                asked, rule.interrupted = now, True
+                tell(
+                    f"{signal.Signals(signum).name}: stopping and saving;"
+                    " another Ctrl-C ends at once, without saving"
+                )
+            elif signum == signal.SIGINT and now - asked >= SAME_REQUEST_S:
+                raise KeyboardInterrupt
 
-    before = {each: signal.signal(each, stop) for each in signals}
+        before = {each: signal.signal(each, stop) for each in signals}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+@contextmanager
+def _other_thread(notify: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
+    """Yields a function that has another thread call `notify`, which signal handlers may not.
+
+    A handler may run in the middle of a line that its own thread is writing, and must not write.
+    """
+    texts = SimpleQueue[str | None]()  # a handler may put something here at any moment
+
+    def notify_all() -> None:
+        for text in iter(texts.get, None):
+            notify(text)
+
+    thread = threading.Thread(target=notify_all, daemon=True)
+    thread.start()
     try:
-        yield
+        yield texts.put
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        texts.put(None)
+        thread.join()

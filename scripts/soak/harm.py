@@ -12,6 +12,7 @@ from alphago.files import CHECKPOINTS_FOLDER
 from scripts.soak.driver import is_alive
 from scripts.soak.plan import Fault
 from scripts.soak.sittings import Sittings
+from train.stopping import SAME_REQUEST_S
 
 LONGEST_WAIT_S = 60.0  # for the moment at which a fault is to be made
 _MOST_BYTES = 20_000  # a limit on files: a checkpoint has larger ones
@@ -84,10 +85,16 @@ def interrupt_with_hung_actor(sittings: Sittings, fault: Fault) -> None:
 
 
 def interrupt_twice(sittings: Sittings, fault: Fault) -> None:
-    """Sends two signals, one a little later: two at once would be one."""
+    """Sends what Ctrl-C sends, and again when that is no longer the same request.
+
+    Meanwhile it stands still, or it would have saved the run and ended.
+    """
     sittings.driver.send(signal.SIGINT)
     sittings.pause(0.2 * fault.share)
-    sittings.driver.send(signal.SIGTERM)
+    sittings.driver.send(signal.SIGSTOP)
+    sittings.pause(SAME_REQUEST_S)
+    sittings.driver.send(signal.SIGINT)
+    sittings.driver.send(signal.SIGCONT)
 
 
 def terminate(sittings: Sittings, fault: Fault) -> None:

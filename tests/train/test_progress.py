@@ -1,6 +1,8 @@
 """The display of a run: plain lines and the panel of a terminal."""
 
 import io
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -197,10 +199,25 @@ def test_panel_gives_the_terminal_back_after_an_error() -> None:
 
 
 def test_a_log_file_on_a_full_disk_ends_no_run() -> None:
-    told = []
-    # What the stream itself says of it when it is closed.
-    with pytest.raises(OSError, match="No space"), Path("/dev/full").open("w") as stream:
-        with PlainProgress(stream) as progress:
-            progress.message("a line that finds no room")
-        told.append(True)
-    assert told
+    with Path("/dev/full").open("w") as stream, PlainProgress(stream) as progress:
+        progress.message("a line that finds no room")
+
+
+@pytest.mark.parametrize(("term", "kind"), [("xterm", LiveProgress), ("dumb", PlainProgress)])
+def test_a_terminal_that_is_closed_ends_no_run(
+    term: str, kind: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("train.progress.REFRESHES_PER_SECOND", 100.0)
+    terminal, ours = os.openpty()
+    with open(ours, "w", encoding="utf-8") as stream:
+        with make_progress(stream) as progress:
+            assert isinstance(progress, kind)
+            progress.message("while somebody looks at it")
+            os.close(terminal)
+            with pytest.raises(OSError, match="Input/output error"):
+                os.write(ours, b"x")
+            time.sleep(0.05)  # for the thread that draws
+            progress.message("SIGHUP: stopping and saving")
+            progress.update(games=5)
+        os.write(ours, b"from now on it leads nowhere")

@@ -5,12 +5,13 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import train.learner as learner_module
 import train.run as run_module
-from alphago.errors import CheckpointError
+from alphago.errors import ActorsError, CheckpointError
 from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
 from selfplay.records import GameRecord
@@ -149,7 +150,7 @@ def test_the_first_iteration_may_have_no_step(tmp_path: Path) -> None:
 # ----- Ctrl-C
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("phase", ["self-play", "learning", "gate"])
 def test_the_first_signal_saves_and_ends_the_run(signum: int, phase: str, tmp_path: Path) -> None:
     before = signal.getsignal(signum)
@@ -215,12 +216,14 @@ def test_a_suite_that_is_interrupted_is_not_noted(tmp_path: Path) -> None:
 
 
 def test_the_second_signal_ends_at_once_and_loses_only_what_came_after_the_checkpoint(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def send_twice(name: str) -> None:
         if name == "learning":
-            os.kill(os.getpid(), signal.SIGINT)
             os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("train.stopping.SAME_REQUEST_S", 0.0)
 
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     with pytest.raises(KeyboardInterrupt):
@@ -387,6 +390,109 @@ def test_games_that_arrive_at_the_end_are_kept_and_no_actor_is_waited_for_after_
     assert BusyPool.left == []
     assert result.num_games == len(stored_records(tmp_path / "run"))
     assert result.num_games >= (2 if is_interrupted else 12)
+
+
+@pytest.mark.parametrize(
+    "end", ["ctrl-c in gate", "ctrl-c in suite", "ctrl-c in yardstick", "target"]
+)
+def test_games_that_arrive_while_strength_is_measured_are_kept_when_the_run_ends(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class MeasuringPool(InlinePool):
+        """Its actors finish games once learning is over, which nobody fetches at first."""
+
+        num_left = 0
+
+        def map(self, function: Callable[..., object], *rest: Any, **how: Any) -> Any:
+            MeasuringPool.num_left = 2 * ("gate" in seen)  # not in the suite before learning
+            return super().map(function, *rest, **how)
+
+        def is_busy(self) -> bool:
+            return MeasuringPool.num_left > 0
+
+        def drain(self, timeout_s: float) -> list[PlayReport]:
+            num_left, MeasuringPool.num_left = MeasuringPool.num_left, 0
+            return [report for _ in range(num_left) for report in self.collect(1.0)]
+
+    monkeypatch.setattr(
+        session_module,
+        "make_pool",
+        lambda setup, *, sitting, **rest: MeasuringPool(setup, actor=sitting),
+    )
+    file = tmp_path / "suite.json"
+    file.write_text(json.dumps({"positions": [{"moves": "0 3 1 4", "best": ["2"]}]}))
+    changes = {
+        "suite.file": str(file),
+        "suite.every_minutes": 1e-9,
+        "suite.num_simulations": 60,
+        "yardstick.player": "random",
+    }
+    seen: list[str] = []
+
+    def send(name: str) -> None:
+        seen.append(name)
+        if name == end.removeprefix("ctrl-c in ") and "gate" in seen:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    target = 1.0 if end == "target" else None
+    config = tiny_config(changes, games=600, target=target, loop="asynchronous")
+    result = train(tmp_path / "run", config, progress=FakeProgress(on_phase=send))
+    assert result.stopped_because == ("target reached" if target else "interrupted")
+    assert MeasuringPool.num_left == 0
+    found = newest_checkpoint(tmp_path / "run")
+    assert found is not None
+    assert found[1].state["num_games"] == result.num_games == len(stored_records(tmp_path / "run"))
+    last = log_lines(tmp_path / "run", "iteration")[-1]
+    assert last["selfplay/games"] == result.num_games
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+@pytest.mark.parametrize("method", ["collect", "drain", "map"])
+def test_a_run_that_was_stopped_is_saved_though_its_actors_are_gone(
+    method: str, is_interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class LostPool(InlinePool):
+        """Its actors end with the signal that stops the run."""
+
+        keeps_games = False
+        is_ending = False
+
+        def is_busy(self) -> bool:
+            return self.is_ending
+
+        def snapshot(self) -> None:
+            return None
+
+    def lose(*arguments: object, **how: object) -> None:
+        if is_interrupted:
+            os.kill(os.getpid(), signal.SIGTERM)
+        raise ActorsError("Ray's raylet has ended")
+
+    def begin_to_lose(session: Session) -> None:
+        begin(session)
+        if session.counters.iteration == 2:
+            monkeypatch.setattr(LostPool, method, lose)
+            monkeypatch.setattr(LostPool, "is_ending", method == "drain")
+
+    begin = Session.begin_iteration
+    monkeypatch.setattr(Session, "begin_iteration", begin_to_lose)
+    monkeypatch.setattr(
+        session_module,
+        "make_pool",
+        lambda setup, *, sitting, **rest: LostPool(setup, actor=sitting),
+    )
+    config, progress = tiny_config(games=600), FakeProgress()
+    if not is_interrupted:
+        with pytest.raises(ActorsError):
+            train(tmp_path / "run", config, progress=progress)
+        return
+    result = train(tmp_path / "run", config, progress=progress)
+    assert result.stopped_because == "interrupted"
+    assert "games that had not arrived are lost: Ray's raylet has ended" in progress.messages
+    found = newest_checkpoint(tmp_path / "run")
+    assert found is not None
+    assert found[1].state["num_games"] == result.num_games == len(stored_records(tmp_path / "run"))
+    assert found[1].step == result.step > 0
 
 
 def test_no_step_is_made_while_no_game_arrives(

@@ -25,6 +25,7 @@ from tests.train.tiny import (
     train,
 )
 from train.checkpoint import newest_checkpoint
+from train.stopping import SAME_REQUEST_S
 
 ROOT = Path(__file__).parents[2]
 RAY = {"selfplay.mode": "ray", "selfplay.num_actors": 2}
@@ -119,23 +120,35 @@ OPTIONS = (
 )
 
 
-@pytest.mark.parametrize("is_impatient", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_ctrl_c_in_a_terminal_reaches_actors_too_and_leaves_no_process(
-    is_impatient: bool, tmp_path: Path
+@pytest.mark.parametrize(
+    ("signum", "is_impatient"),
+    [
+        (signal.SIGINT, False),
+        (signal.SIGTERM, False),
+        (signal.SIGHUP, False),
+        pytest.param(signal.SIGINT, True, marks=pytest.mark.slow),
+    ],
+)
+def test_a_signal_to_the_whole_group_saves_the_run_and_leaves_no_process(
+    signum: int, is_impatient: bool, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    command = [sys.executable, "-m", "scripts.main", "train", *OPTIONS, f"run_dir={folder}"]
-    with subprocess.Popen(
-        command, cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True, text=True
-    ) as process:
+    with start(folder) as process:
         wait_for_games(folder, process)
         family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(True)]
         assert any("SelfPlayActor" in name(each) for each in family)
-        # A terminal sends the signal to the whole group of processes in the foreground.
-        os.killpg(process.pid, signal.SIGINT)
-        if is_impatient:  # two equal signals at once would be one
-            process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=START_S)
+        # As a terminal does to what runs in the foreground, `timeout`, and a shell that ends.
+        os.killpg(process.pid, signum)
+        errors = ""
+        if is_impatient:
+            assert process.stderr is not None
+            while "stopping and saving" not in errors:
+                errors += process.stderr.readline()
+            process.send_signal(signal.SIGSTOP)  # or it would have been saved by then
+            time.sleep(SAME_REQUEST_S)
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGCONT)
+        errors += process.communicate(timeout=START_S)[1]
     assert process.returncode == (130 if is_impatient else 0), errors
     assert "Traceback" not in errors
     _, alive = psutil.wait_procs(family, timeout=20)
@@ -145,8 +158,16 @@ def test_ctrl_c_in_a_terminal_reaches_actors_too_and_leaves_no_process(
     num_games = len(stored_records(folder))
     assert num_games > 0
     if not is_impatient:
-        assert "SIGINT: stopping and saving" in errors
+        assert f"{signal.Signals(signum).name}: stopping and saving" in errors
         assert found[1].state["num_games"] == num_games
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    """Starts a run in a group of processes of its own."""
+    command = [sys.executable, "-m", "scripts.main", "train", *OPTIONS, f"run_dir={folder}"]
+    return subprocess.Popen(
+        command, cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True, text=True
+    )
 
 
 def wait_for_games(folder: Path, process: subprocess.Popen[str]) -> None:

@@ -1,12 +1,16 @@
 """When a run ends: limits, progress and signals."""
 
+import io
 import os
 import signal
 
 import pytest
 
 from train import stopping
-from train.stopping import Clock, StopRule, stop_on_signal
+from train.progress import PlainProgress
+from train.stopping import SAME_REQUEST_S, Clock, StopRule, stop_on_signal
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class FakeTime:
@@ -84,20 +88,82 @@ def test_only_time_and_ctrl_c_stop_within_an_iteration(time: FakeTime) -> None:
     assert interrupted.reason(games=0, steps=0) == "interrupted"
 
 
-@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_asks_and_the_second_ends(first: int, second: int) -> None:
-    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+@pytest.mark.parametrize("first", SIGNALS)
+def test_the_first_signal_asks_and_ctrl_c_after_it_ends(first: int, time: FakeTime) -> None:
+    before = [signal.getsignal(each) for each in SIGNALS]
     messages: list[str] = []
     stop = rule()
     with pytest.raises(KeyboardInterrupt), stop_on_signal(stop, notify=messages.append):
         assert not stop.interrupted
         os.kill(os.getpid(), first)
         assert stop.interrupted
-        assert len(messages) == 1
-        assert messages[0].startswith(signal.Signals(first).name)
+        time.now += SAME_REQUEST_S
+        os.kill(os.getpid(), signal.SIGINT)
+    assert len(messages) == 1
+    assert messages[0].startswith(signal.Signals(first).name)
+    assert [signal.getsignal(each) for each in SIGNALS] == before
+
+
+@pytest.mark.parametrize("first", SIGNALS)
+@pytest.mark.parametrize("second", SIGNALS)
+def test_signals_at_once_are_one_request(first: int, second: int, time: FakeTime) -> None:
+    messages: list[str] = []
+    stop = rule()
+    with stop_on_signal(stop, notify=messages.append):
+        os.kill(os.getpid(), first)
         os.kill(os.getpid(), second)
-    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
+        time.now += SAME_REQUEST_S / 2
+        os.kill(os.getpid(), second)
+    assert stop.interrupted
+    assert len(messages) == 1
+
+
+def test_only_ctrl_c_ends_at_once_however_late_another_signal_comes(time: FakeTime) -> None:
+    stop = rule()
+    with stop_on_signal(stop, notify=lambda text: None):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.now += 100 * SAME_REQUEST_S
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGHUP)
+    assert stop.interrupted
+
+
+def test_what_nohup_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    stop = rule()
+    try:
+        with stop_on_signal(stop, notify=print):
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert not stop.interrupted
+
+
+class InterruptedFile(io.RawIOBase):
+    """A file to which a first write takes until a signal comes."""
+
+    def __init__(self) -> None:
+        self.written = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: "memoryview[int]") -> int:  # type: ignore[override]
+        if not self.written:
+            os.kill(os.getpid(), signal.SIGINT)
+        self.written += bytes(data)
+        return len(data)
+
+
+def test_a_signal_in_the_middle_of_a_line_is_told_after_it() -> None:
+    file, stop = InterruptedFile(), rule()
+    stream = io.TextIOWrapper(io.BufferedWriter(file), encoding="utf-8")
+    with PlainProgress(stream) as progress, stop_on_signal(stop, notify=progress.message):
+        progress.message("gate at step 5: promoted")
+    first, second = file.written.decode().splitlines()
+    assert stop.interrupted
+    assert first == "gate at step 5: promoted"
+    assert second.startswith("SIGINT: stopping and saving")
 
 
 def test_handlers_come_back_after_an_error() -> None:
