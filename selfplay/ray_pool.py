@@ -37,6 +37,9 @@ from selfplay.silence import SilenceWatch
 logger = logging.getLogger(__name__)
 
 POLL_S = 1.0  # longest time until `map` asks again whether to give up
+# An actor answers after so long even if no game has finished: on large boards a game takes longer
+# than the silence by which an actor that hangs is known, and new weights wait for the answer.
+LONGEST_PLAY_S = 20.0
 _STORE = "object_store_memory"  # name of this resource in Ray
 
 
@@ -52,8 +55,9 @@ class RayPool:
 
     Each actor has at most `max_in_flight` calls open: it goes on to the next while the first one's
     records wait to be fetched, and stops when nobody fetches them. That is the bound on records in
-    memory. New weights wait until an actor has taken the last ones, so that no more than these are
-    kept for it.
+    memory. A call ends after `games_per_call` games, or with fewer or none when its time is over.
+    New weights wait until an actor has taken the last ones, so that no more than these are kept for
+    it.
     """
 
     keeps_games = False
@@ -129,7 +133,7 @@ class RayPool:
         self._fill(self._places.look(self._given_up))
         for slot in self._slots:
             while slot.num_open < self._setup.selfplay.max_in_flight:
-                self._open(slot, slot.actor.play.remote(self._setup.selfplay.games_per_call))
+                self._play(slot)
         return self._fetch(timeout_s)
 
     def drain(self, timeout_s: float) -> list[PlayReport]:
@@ -206,6 +210,12 @@ class RayPool:
         """Remembers a call that its actor owes an answer."""
         self._calls[call] = slot
         slot.num_open += 1
+
+    def _play(self, slot: ActorSlot) -> None:
+        """Lets an actor play for a while, which is less than what counts as silence."""
+        config = self._setup.selfplay
+        longest_s = min(LONGEST_PLAY_S, 60 * config.silence_limit_minutes / 2)
+        self._open(slot, slot.actor.play.remote(config.games_per_call, longest_s=longest_s))
 
     def _update(self, slot: ActorSlot) -> None:
         """Sends the newest weights to an actor that has not got them, unless it takes some now."""

@@ -1,6 +1,7 @@
 """Machines that come and go, actors that die or hang: what the pool does, with a made-up Ray."""
 
 import logging
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
@@ -24,14 +25,23 @@ NODE_DIGITS = 56  # of Ray's name of a machine, which is hexadecimal
 class Call:
     """A call of an actor, which stands for its answer."""
 
-    def __init__(self, answer: Callable[[], Any]) -> None:
+    def __init__(self, answer: Callable[[], Any], *, takes_s: float) -> None:
         self.answer = answer
+        self.takes_s = takes_s
+        self.begun: float | None = None  # when
         self.is_answered = False
         self.error: Exception | None = None
 
+    def ends_by(self, now: float) -> bool:
+        """Begins when it is first asked, and tells whether its time is over."""
+        self.begun = now if self.begun is None else self.begun
+        return now >= self.begun + self.takes_s
+
 
 class FakeActor:
-    """Answers its calls in order, one each time that somebody waits."""
+    """Answers its calls in order, one each time that somebody waits; plays may take longer."""
+
+    game_s = 0.0  # how long all of its games take
 
     def __init__(self, options: Mapping[str, Any], first_stream: int, seat: int) -> None:
         strategy = options.get("scheduling_strategy")
@@ -52,14 +62,15 @@ class FakeActor:
         self.error = dead()
         self.answer()
 
-    def answer(self) -> None:
-        ready = self.open if self.error else self.open[:1]
+    def answer(self, now: float = math.inf) -> None:
+        ready = self.open if self.error else [call for call in self.open[:1] if call.ends_by(now)]
         for call in [] if self.hangs else list(ready):
             call.is_answered, call.error = True, self.error
             self.open.remove(call)
 
-    def _play(self, num_games: int) -> PlayReport:
-        return PlayReport([self], num_games, None)  # type: ignore[arg-type, list-item]
+    def _play(self, num_games: int, *, longest_s: float = math.inf) -> PlayReport:
+        games = [self] if self.game_s <= longest_s else []
+        return PlayReport(games, num_games, None)  # type: ignore[arg-type]
 
     def _set_network(self, network: NewNetwork) -> Inference:
         self.weights.append(network.version)
@@ -72,10 +83,12 @@ class FakeActor:
 class FakeMethod:
     def __init__(self, actor: FakeActor, name: str) -> None:
         self._actor = actor
+        self._is_play = name == "play"
         self._work = getattr(type(actor), f"_{name}")
 
-    def remote(self, *arguments: Any) -> Call:
-        call = Call(lambda: self._work(self._actor, *arguments))
+    def remote(self, *arguments: Any, **options: float) -> Call:
+        takes_s = min(self._actor.game_s, options.get("longest_s", math.inf)) * self._is_play
+        call = Call(lambda: self._work(self._actor, *arguments, **options), takes_s=takes_s)
         self._actor.open.append(call)
         return call
 
@@ -107,7 +120,7 @@ class FakeRay:
     ) -> tuple[list[Call], list[Call]]:
         if timeout:
             for actor in self.living():
-                actor.answer()
+                actor.answer(self.now)
         ready = [call for call in calls if call.is_answered]
         if not ready:
             self.now += timeout
@@ -178,13 +191,15 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
     yield fake
 
 
-def open_pool(places: FakePlaces, *, max_restarts: int = 2) -> RayPool:
+def open_pool(
+    places: FakePlaces, *, max_restarts: int = 2, limit_minutes: float = LIMIT_MINUTES
+) -> RayPool:
     """Opens a pool whose actors have started and have weights of version 1."""
     setup = actor_setup(
         mode="ray",
         max_in_flight=MAX_IN_FLIGHT,
         max_restarts=max_restarts,
-        silence_limit_minutes=LIMIT_MINUTES,
+        silence_limit_minutes=limit_minutes,
     )
     pool = RayPool(setup, places, first_actor=100)
     pool.publish(network(1))
@@ -426,6 +441,24 @@ def test_all_actors_that_hang_at_once_end_the_run(ray: FakeRay) -> None:
     text = r"^2 of 2 self-play actors have been silent for 10\.0 minutes; .*limit_minutes=10$"
     with pytest.raises(TrainingError, match=text):
         play(pool, times=1000)
+
+
+@pytest.mark.parametrize("limit_minutes", [LIMIT_MINUTES, 0.1])
+def test_actors_whose_games_take_longer_than_the_limit_are_not_taken_for_silent(
+    limit_minutes: float, ray: FakeRay
+) -> None:
+    pool = open_pool(FakePlaces(a=1, b=1), limit_minutes=limit_minutes)
+    for actor in ray.actors:
+        actor.game_s = 3 * 60 * LIMIT_MINUTES
+    begun = ray.now
+    while ray.now < begun + 2 * 60 * LIMIT_MINUTES:
+        pool.collect(1.0)
+    assert len(ray.actors) == 2  # none was replaced
+    pool.publish(network(2))
+    begun = ray.now
+    while any(actor.weights[-1] == 1 for actor in ray.actors):
+        pool.collect(1.0)
+    assert ray.now <= begun + ray_pool.LONGEST_PLAY_S * MAX_IN_FLIGHT  # the calls that were open
 
 
 def test_weights_do_not_pile_up_for_an_actor_that_hangs(ray: FakeRay) -> None:
