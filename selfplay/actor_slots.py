@@ -17,22 +17,32 @@ from ray.exceptions import (
 )
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from alphago.errors import AlphagoError
+from alphago.errors import AlphagoError, MemoryFullError
 from selfplay.actors import ActorSetup, with_groups
 from selfplay.places import Place
 from selfplay.silence import SilenceWatch
 
-# What a call of a dead actor raises. OutOfMemoryError: Ray ended it because memory was short.
-# ObjectLostError: its answer was on a machine that is gone. ActorUnschedulableError: its machine
-# was gone before it could start. RuntimeEnvSetupError: our code did not get there.
+
+class ActorFailedError(Exception):
+    """An actor lives, but its machine failed it; another one may do better."""
+
+
+# What the machine is to blame for when an actor raises it, and not the run. RuntimeError: CUDA,
+# whose errors stay with the process, other libraries of networks, and threads that cannot start.
+_FAULTS = (MemoryError, MemoryFullError, OSError, RuntimeError)
+
+# What a call of a dead actor raises, or of one that is of no more use. OutOfMemoryError: Ray ended
+# it because memory was short. ObjectLostError: its answer was on a machine that is gone.
+# ActorUnschedulableError: its machine was gone before it could start. RuntimeEnvSetupError: our
+# code did not get there.
 DEAD = (
+    ActorFailedError,
     ActorUnschedulableError,
     ObjectLostError,
     OutOfMemoryError,
     RayActorError,
     RuntimeEnvSetupError,
 )
-
 
 _REASON_WIDTH = 300  # characters of the reason of a death, which Ray makes long
 
@@ -144,13 +154,25 @@ def answer_of(call: Any) -> Any:
     """Returns what a call answered; an error of ours comes as it was raised in the actor.
 
     Ray would give it a message of many lines, the traceback of the other process.
+
+    Raises:
+        ActorFailedError: for what the actor's machine is to blame.
     """
     try:
         return ray.get(call)
     except RayTaskError as error:
+        if isinstance(error.cause, _FAULTS):
+            raise ActorFailedError(_one_line(error.cause)) from error
         if isinstance(error.cause, AlphagoError):
             raise error.cause from error
         raise
+
+
+def _one_line(error: BaseException) -> str:
+    """Returns the kind of an error and the first line of its message, if it has one."""
+    first_line = str(error).partition("\n")[0]
+    text = ": ".join(part for part in (type(error).__name__, first_line) if part)
+    return textwrap.shorten(text, _REASON_WIDTH, placeholder=" ...")
 
 
 def reason_of_start(error: BaseException) -> str | None:
@@ -163,7 +185,7 @@ def reason_of_start(error: BaseException) -> str | None:
 
 
 def reason_of_death(error: BaseException) -> str:
-    """Returns in one line how an actor died, as far as Ray knows: its process, and how that ended.
+    """Returns in one line how an actor failed or died, as far as Ray knows: how its process ended.
 
     Ray's own lines and files about it are switched off, or gone when the run ends.
     """

@@ -1,8 +1,8 @@
 """Actors in processes of Ray, on this machine or on all machines of a cluster.
 
-Machines come and go, and actors die or hang, while a run goes on: `Places` says what each machine
-is to hold, and the pool starts what is missing. A machine on which too many actors have died is
-given up; a run ends only when there is no other.
+Machines come and go, and actors die, fail or hang, while a run goes on: `Places` says what each
+machine is to hold, and the pool starts what is missing. A machine on which too many actors have
+died is given up; a run ends only when there is no other.
 """
 
 import contextlib
@@ -18,6 +18,7 @@ from alphago.errors import TrainingError
 from alphago.network.precision import Inference
 from selfplay.actor_slots import (
     DEAD,
+    ActorFailedError,
     ActorSlot,
     ActorTask,
     Started,
@@ -366,11 +367,12 @@ class RayPool:
                 self._replace(slot, "hangs", reason, None)
 
     def _bury(self, slot: ActorSlot, error: Exception) -> None:
-        """Replaces a dead actor, or gives up its machine where actors cannot even start."""
+        """Replaces an actor that died or failed, or gives up its machine if none can even start."""
         self._processes.look_now()  # it may have died because Ray did
         reason = reason_of_start(error)
         if reason is None:
-            self._replace(slot, "died", reason_of_death(error), error)
+            what = "failed" if isinstance(error, ActorFailedError) else "died"
+            self._replace(slot, what, reason_of_death(error), error)
         else:  # the next one could not either
             self._give_up(slot, f"cannot start{slot.whereabouts}: {reason}", error)
 
@@ -379,7 +381,7 @@ class RayPool:
 
         Args:
             slot: of the actor.
-            what: it did, "died" or "hangs".
+            what: it did, "died", "failed" or "hangs".
             reason: how that is known, in one line.
             error: that told it, if one did.
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ray.exceptions import ActorDiedError, ObjectLostError, RayTaskError, RuntimeEnvSetupError
 
-from alphago.errors import TrainingError
+from alphago.errors import EvaluationError, MemoryFullError, TrainingError
 from alphago.network.precision import Inference
 from selfplay import actor_slots, ray_pool, silence
 from selfplay.places import Place
@@ -51,6 +51,7 @@ class FakeActor:
         self.weights: list[object] = []
         self.open: list[Call] = []
         self.error: Exception | None = None  # what calls of a dead one raise
+        self.faults: list[Exception] = []  # what its next answers are, though it lives on
         self.hangs = False
         self.was_ended = False
 
@@ -66,6 +67,8 @@ class FakeActor:
         ready = self.open if self.error else [call for call in self.open[:1] if call.ends_by(now)]
         for call in [] if self.hangs else list(ready):
             call.is_answered, call.error = True, self.error
+            if self.faults:
+                call.error = self.faults.pop(0)
             self.open.remove(call)
 
     def _play(self, num_games: int, *, longest_s: float = math.inf) -> PlayReport:
@@ -355,6 +358,88 @@ def test_without_another_machine_the_run_ends_with_the_reason(ray: FakeRay) -> N
     with pytest.raises(TrainingError, match=text):
         play(pool)
     assert ray.living() == []
+
+
+# ----- actors that live, but whose machine fails them
+
+
+def raised(cause: Exception) -> RayTaskError:
+    """Returns what Ray makes of an error that was raised in an actor."""
+    return RayTaskError("play", "Traceback ...", cause)
+
+
+FAULTS = [
+    RuntimeError("CUDA error: an illegal memory access\nCompile with ..."),
+    MemoryError(),
+    OSError(28, "No space left on device"),
+    MemoryFullError("the GPU's memory has no room for the network"),
+]
+
+
+@pytest.mark.parametrize("cause", FAULTS, ids=lambda cause: type(cause).__name__)
+def test_an_actor_that_fails_for_once_is_replaced_and_the_run_goes_on(
+    cause: Exception, ray: FakeRay, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = open_pool(FakePlaces(a=1, b=1))
+    victim = ray.actors[1]
+    victim.faults = [raised(cause)]
+    assert {actor.node for actor in play(pool, times=12)} == {"a", "b"}
+    assert victim.was_ended
+    assert pool.state().num_restarts == 1
+    (told,) = (line for line in caplog.messages if "actor 1 failed on machine b" in line)
+    reason = f"{type(cause).__name__}: {cause}".removesuffix(": ").split("\n")[0]
+    assert told.endswith(f"(1 of 2 restarts): {reason}")
+
+
+def test_a_machine_on_which_actors_fail_all_the_time_is_given_up(
+    ray: FakeRay, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = open_pool(FakePlaces(a=1, b=1))
+
+    def fail_on_b(actor: FakeActor, num_games: int, *, longest_s: float) -> PlayReport:
+        if actor.node == "b":
+            raise raised(RuntimeError("CUDA error: unspecified launch failure"))
+        return PlayReport([actor], num_games, None)  # type: ignore[arg-type, list-item]
+
+    monkeypatch.setattr(FakeActor, "_play", fail_on_b)
+    assert play(pool, times=30)
+    assert machines(ray.living()) == ["a"]
+    assert "failed on machine b and selfplay.max_restarts=2 is used up" in caplog.text
+    text = "max_restarts=2 is used up: RuntimeError: CUDA error: unspecified launch failure$"
+    with pytest.raises(TrainingError, match=text):
+        play(open_pool(FakePlaces(b=1)), times=30)
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        (EvaluationError("the network's answer is nan"), EvaluationError),
+        (AssertionError("budget above capacity"), RayTaskError),
+    ],
+)
+def test_what_no_machine_is_to_blame_for_ends_the_run_at_once(
+    cause: Exception, expected: type[Exception], ray: FakeRay
+) -> None:
+    pool = open_pool(FakePlaces(a=2))
+    ray.actors[0].faults = [raised(cause)]
+    with pytest.raises(expected) as caught:
+        play(pool)
+    assert cause in (caught.value, getattr(caught.value, "cause", None))
+    assert len(ray.actors) == 2
+
+
+def test_work_of_an_actor_that_fails_is_done_by_another(ray: FakeRay) -> None:
+    pool = open_pool(FakePlaces(a=1, b=1))
+    while pool.is_busy():
+        pool.drain(1.0)
+    ray.actors[0].faults = [raised(FAULTS[0])]
+    assert pool.map(divmod, [(7, n) for n in (1, 2, 3, 4)], give_up=never) == [
+        (7, 0),
+        (3, 1),
+        (2, 1),
+        (1, 3),
+    ]
+    assert pool.state().num_restarts == 1
 
 
 def failed_start() -> ActorDiedError:
