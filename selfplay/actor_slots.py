@@ -44,6 +44,7 @@ DEAD = (
     RuntimeEnvSetupError,
 )
 
+NONE_SENT = -1
 _REASON_WIDTH = 300  # characters of the reason of a death, which Ray makes long
 
 
@@ -58,8 +59,9 @@ class ActorSlot:
         actor: Ray's handle of the actor.
         starting: the call that is answered when the actor has started; None from then on.
         num_open: calls that it owes an answer, those to start and to take weights included.
-        sent_version: number of the weights it was sent last, -1 for none.
-        is_updating: whether it has yet to answer that it took them.
+        sent_version: number of the weights it was sent last, `NONE_SENT` for none.
+        updating: the call that is answered when it has taken them; None from then on.
+        is_in_reach: whether its last answer has arrived, and was not lost with the connection.
         silence: how long it has been waited for.
     """
 
@@ -67,7 +69,8 @@ class ActorSlot:
     starting: Any
     num_open: int
     sent_version: int
-    is_updating: bool
+    updating: Any
+    is_in_reach: bool
     silence: SilenceWatch
 
     def __init__(
@@ -101,11 +104,15 @@ class ActorSlot:
             strategy = NodeAffinitySchedulingStrategy(self.node, soft=False)
             options["scheduling_strategy"] = strategy
         self.actor = ray.remote(**options)(actor_class).remote(self._setup, first_stream, self.seat)
-        self.starting = self.actor.call.remote(has_started)
-        self.is_updating = False
-        self.num_open, self.sent_version = 0, -1
+        self.ask_whether_started()
+        self.updating, self.is_in_reach = None, True
+        self.num_open, self.sent_version = 0, NONE_SENT
         limit = self._setup.selfplay.silence_limit_minutes
         self.silence = SilenceWatch(limit_minutes=limit)
+
+    def ask_whether_started(self) -> None:
+        """Opens the call that is answered when the actor has started."""
+        self.starting = self.actor.call.remote(has_started)
 
     @property
     def is_ready(self) -> bool:
@@ -128,6 +135,10 @@ class ActorTask(NamedTuple):
     number: int  # of the call
     slot: ActorSlot
     actor: Any  # that was called; another one has the slot if this one died
+
+
+class Lost:
+    """In place of an answer that will not come: the actor is dead, or was out of reach."""
 
 
 class Started:

@@ -6,7 +6,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import pytest
-from ray.exceptions import ActorDiedError, ObjectLostError, RayTaskError, RuntimeEnvSetupError
+from ray.exceptions import (
+    ActorDiedError,
+    ActorUnavailableError,
+    ObjectLostError,
+    RayTaskError,
+    RuntimeEnvSetupError,
+)
 
 from alphago.errors import EvaluationError, MemoryFullError, TrainingError
 from alphago.network.precision import Inference
@@ -500,6 +506,81 @@ def test_no_game_that_has_arrived_is_lost_with_an_actor(max_restarts: int, ray: 
             pool.drain(0.0)
     else:
         assert pool.state().num_restarts == 1
+
+
+# ----- actors that live, but are out of reach
+
+
+def out_of_reach() -> ActorUnavailableError:
+    return ActorUnavailableError("the connection is lost", None)
+
+
+def test_a_lost_connection_costs_no_actor(ray: FakeRay, caplog: pytest.LogCaptureFixture) -> None:
+    pool = open_pool(FakePlaces(a=1, b=1), max_restarts=0)
+    lost = ray.actors[1]
+    for _ in range(3):
+        caplog.clear()
+        lost.faults = [out_of_reach() for _ in range(2 * MAX_IN_FLIGHT)]
+        assert {actor.node for actor in play(pool, times=12)} == {"a", "b"}
+        told = [line for line in caplog.messages if "out of reach" in line]
+        assert told == ["self-play actor 1 on machine b is out of reach; it is asked again"]
+    assert len(ray.actors) == 2
+    assert pool.state().num_restarts == 0
+
+
+def test_weights_that_were_lost_on_the_way_are_sent_again(ray: FakeRay) -> None:
+    pool = open_pool(FakePlaces(a=1))
+    while pool.is_busy():
+        pool.drain(1.0)
+    (actor,) = ray.actors
+    actor.faults = [out_of_reach()]
+    pool.publish(network(2))
+    play(pool)
+    assert actor.weights == [1, 2]
+    pool.publish(network(3))
+    play(pool)
+    assert actor.weights == [1, 2, 3]
+
+
+def test_an_actor_whose_first_answer_is_lost_is_asked_again_whether_it_has_started(
+    ray: FakeRay,
+) -> None:
+    places = FakePlaces(a=1)
+    pool = open_pool(places)
+    places.numbers["b"] = 1
+    pool.collect(0.0)
+    ray.actors[1].faults = [out_of_reach()]
+    play(pool, times=12)
+    assert pool.state()[:2] == (2, 0)
+    assert len(ray.actors) == 2
+
+
+def test_work_whose_answer_was_lost_is_done_once_more(ray: FakeRay) -> None:
+    pool = open_pool(FakePlaces(a=1))
+    while pool.is_busy():
+        pool.drain(1.0)
+    ray.actors[0].faults = [out_of_reach()]
+    assert pool.map(divmod, [(7, 2), (9, 2)], give_up=never) == [(3, 1), (4, 1)]
+    assert len(ray.actors) == 1
+
+
+@pytest.mark.parametrize("is_starting", [False, True])
+def test_an_actor_that_stays_out_of_reach_counts_as_silent(
+    is_starting: bool, ray: FakeRay, caplog: pytest.LogCaptureFixture
+) -> None:
+    places = FakePlaces(a=1, b=1)
+    pool = open_pool(places)
+    if is_starting:
+        places.numbers["c"] = 1
+        pool.collect(0.0)
+    lost = ray.actors[-1]
+    lost.faults = [out_of_reach() for _ in range(1000)]
+    for _ in range(12):
+        play(pool, times=2)
+        ray.now += 59.0
+    assert lost.was_ended
+    assert len(ray.living()) == len(places.numbers)
+    assert "(1 of 2 restarts): no answer for 10" in caplog.text
 
 
 # ----- actors that hang
