@@ -57,6 +57,10 @@ class EvaluationError(AlphagoError):
     """A network answered with numbers no search can use: not finite, or a value beyond [-1, 1]."""
 
 
+class MemoryFullError(EvaluationError):
+    """A GPU's memory has no room for a network or for a batch of it, maybe only for now."""
+
+
 class PlayerError(AlphagoError):
     """The text that names a player cannot be understood, or the player cannot play this game."""
 

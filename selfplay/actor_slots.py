@@ -17,15 +17,26 @@ from ray.exceptions import (
 )
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from alphago.errors import AlphagoError
+from alphago.errors import AlphagoError, MemoryFullError
 from selfplay.actors import ActorSetup, with_groups
 from selfplay.places import Place
 from selfplay.silence import SilenceWatch
 
-# What a call of a dead actor raises. OutOfMemoryError: Ray ended it because memory was short.
-# ObjectLostError: its answer was on a machine that is gone. ActorUnschedulableError: its machine
-# was gone before it could start. RuntimeEnvSetupError: our code did not get there.
+
+class ActorFailedError(Exception):
+    """An actor lives, but its machine failed it; another one may do better."""
+
+
+# What the machine is to blame for when an actor raises it, and not the run. RuntimeError: CUDA,
+# whose errors stay with the process, other libraries of networks, and threads that cannot start.
+_FAULTS = (MemoryError, MemoryFullError, OSError, RuntimeError)
+
+# What a call of a dead actor raises, or of one that is of no more use. OutOfMemoryError: Ray ended
+# it because memory was short. ObjectLostError: its answer was on a machine that is gone.
+# ActorUnschedulableError: its machine was gone before it could start. RuntimeEnvSetupError: our
+# code did not get there.
 DEAD = (
+    ActorFailedError,
     ActorUnschedulableError,
     ObjectLostError,
     OutOfMemoryError,
@@ -33,7 +44,7 @@ DEAD = (
     RuntimeEnvSetupError,
 )
 
-
+NONE_SENT = -1
 _REASON_WIDTH = 300  # characters of the reason of a death, which Ray makes long
 
 
@@ -48,8 +59,9 @@ class ActorSlot:
         actor: Ray's handle of the actor.
         starting: the call that is answered when the actor has started; None from then on.
         num_open: calls that it owes an answer, those to start and to take weights included.
-        sent_version: number of the weights it was sent last, -1 for none.
-        is_updating: whether it has yet to answer that it took them.
+        sent_version: number of the weights it was sent last, `NONE_SENT` for none.
+        updating: the call that is answered when it has taken them; None from then on.
+        is_in_reach: whether its last answer has arrived, and was not lost with the connection.
         silence: how long it has been waited for.
     """
 
@@ -57,7 +69,8 @@ class ActorSlot:
     starting: Any
     num_open: int
     sent_version: int
-    is_updating: bool
+    updating: Any
+    is_in_reach: bool
     silence: SilenceWatch
 
     def __init__(
@@ -91,11 +104,15 @@ class ActorSlot:
             strategy = NodeAffinitySchedulingStrategy(self.node, soft=False)
             options["scheduling_strategy"] = strategy
         self.actor = ray.remote(**options)(actor_class).remote(self._setup, first_stream, self.seat)
-        self.starting = self.actor.call.remote(has_started)
-        self.is_updating = False
-        self.num_open, self.sent_version = 0, -1
+        self.ask_whether_started()
+        self.updating, self.is_in_reach = None, True
+        self.num_open, self.sent_version = 0, NONE_SENT
         limit = self._setup.selfplay.silence_limit_minutes
         self.silence = SilenceWatch(limit_minutes=limit)
+
+    def ask_whether_started(self) -> None:
+        """Opens the call that is answered when the actor has started."""
+        self.starting = self.actor.call.remote(has_started)
 
     @property
     def is_ready(self) -> bool:
@@ -118,6 +135,10 @@ class ActorTask(NamedTuple):
     number: int  # of the call
     slot: ActorSlot
     actor: Any  # that was called; another one has the slot if this one died
+
+
+class Lost:
+    """In place of an answer that will not come: the actor is dead, or was out of reach."""
 
 
 class Started:
@@ -144,13 +165,25 @@ def answer_of(call: Any) -> Any:
     """Returns what a call answered; an error of ours comes as it was raised in the actor.
 
     Ray would give it a message of many lines, the traceback of the other process.
+
+    Raises:
+        ActorFailedError: for what the actor's machine is to blame.
     """
     try:
         return ray.get(call)
     except RayTaskError as error:
+        if isinstance(error.cause, _FAULTS):
+            raise ActorFailedError(_one_line(error.cause)) from error
         if isinstance(error.cause, AlphagoError):
             raise error.cause from error
         raise
+
+
+def _one_line(error: BaseException) -> str:
+    """Returns the kind of an error and the first line of its message, if it has one."""
+    first_line = str(error).partition("\n")[0]
+    text = ": ".join(part for part in (type(error).__name__, first_line) if part)
+    return textwrap.shorten(text, _REASON_WIDTH, placeholder=" ...")
 
 
 def reason_of_start(error: BaseException) -> str | None:
@@ -163,7 +196,7 @@ def reason_of_start(error: BaseException) -> str | None:
 
 
 def reason_of_death(error: BaseException) -> str:
-    """Returns in one line how an actor died, as far as Ray knows: its process, and how that ended.
+    """Returns in one line how an actor failed or died, as far as Ray knows: how its process ended.
 
     Ray's own lines and files about it are switched off, or gone when the run ends.
     """

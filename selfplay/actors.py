@@ -1,5 +1,7 @@
 """What runs in an actor process: a game, networks and self-play. `actor_slots.py` starts it."""
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -93,9 +95,15 @@ class SelfPlayActor:
             group.set_network(network)
         return self._evaluators[0].inference
 
-    def play(self, num_games: int) -> PlayReport:
-        """Plays until at least this many games have finished."""
-        return self.play_until(lambda num_finished: num_finished >= num_games)
+    def play(self, num_games: int, *, longest_s: float = math.inf) -> PlayReport:
+        """Plays until at least this many games have finished, or until the time is over.
+
+        The report may be without a game then. Those that are unfinished go on with the next call.
+        """
+        end = time.monotonic() + longest_s
+        return self.play_until(
+            lambda num_finished: num_finished >= num_games or time.monotonic() >= end
+        )
 
     def play_until(self, is_enough: Callable[[int], bool]) -> PlayReport:
         """Plays until it is enough, see `play_groups`."""

@@ -54,15 +54,16 @@ class SelfPlayConfig:
         cache_size: positions whose evaluations a group of games keeps until its network changes,
             so that the next search need not ask for them again; 0 for none. Games stay
             the same but for rounding, since batches have other sizes.
-        games_per_call: finished games after which an actor hands its records over.
+        games_per_call: finished games after which an actor hands its records over; an actor of Ray
+            hands over what there is when they take long.
         max_in_flight: calls an actor may have open, the bound on records nobody has fetched yet.
-        max_restarts: actors that died or hung and are replaced on one machine in one sitting of a
-            run; with the next one no actor is started there any more, and without a machine the run
-            ends.
+        max_restarts: actors that died, failed or hung and are replaced on one machine in one
+            sitting of a run; with the next one no actor is started there any more, and without a
+            machine the run ends.
         silence_limit_minutes: minutes without an answer after which an actor counts as hung, and
-            without one of any actor after which a run that waits for one ends. More than the
-            longest call takes: `games_per_call` games of self-play, or an actor's share of a gate
-            or suite.
+            without one of any actor after which a run that waits for one ends. More than an actor's
+            share of a gate or suite takes; self-play is answered for in time, however long games
+            are.
     """
 
     mode: str

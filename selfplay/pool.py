@@ -20,7 +20,7 @@ class PoolState(NamedTuple):
         num_actors: actors that have started and are alive.
         num_starting: actors that are starting, or wait for room on a machine.
         num_machines: machines that the actors are on.
-        num_restarts: actors that died or hung, and were replaced.
+        num_restarts: actors that died, failed or hung, and were replaced.
         num_in_flight: calls that actors owe an answer.
         most_in_flight: how many of them there may be.
     """

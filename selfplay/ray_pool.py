@@ -1,8 +1,8 @@
 """Actors in processes of Ray, on this machine or on all machines of a cluster.
 
-Machines come and go, and actors die or hang, while a run goes on: `Places` says what each machine
-is to hold, and the pool starts what is missing. A machine on which too many actors have died is
-given up; a run ends only when there is no other.
+Machines come and go, and actors die, fail or hang, while a run goes on: `Places` says what each
+machine is to hold, and the pool starts what is missing. A machine on which too many actors have
+died is given up; a run ends only when there is no other.
 """
 
 import contextlib
@@ -13,13 +13,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import ray
+from ray.exceptions import ActorUnavailableError
 
 from alphago.errors import ActorsError
 from alphago.network.precision import Inference
 from selfplay.actor_slots import (
     DEAD,
+    NONE_SENT,
+    ActorFailedError,
     ActorSlot,
     ActorTask,
+    Lost,
     Started,
     answer_of,
     answered_calls,
@@ -37,6 +41,9 @@ from selfplay.silence import SilenceWatch
 logger = logging.getLogger(__name__)
 
 POLL_S = 1.0  # longest time until `map` asks again whether to give up
+# An actor answers after so long even if no game has finished: on large boards a game takes longer
+# than the silence by which an actor that hangs is known, and new weights wait for the answer.
+LONGEST_PLAY_S = 20.0
 _STORE = "object_store_memory"  # name of this resource in Ray
 
 
@@ -52,8 +59,9 @@ class RayPool:
 
     Each actor has at most `max_in_flight` calls open: it goes on to the next while the first one's
     records wait to be fetched, and stops when nobody fetches them. That is the bound on records in
-    memory. New weights wait until an actor has taken the last ones, so that no more than these are
-    kept for it.
+    memory. A call ends after `games_per_call` games, or with fewer or none when its time is over.
+    New weights wait until an actor has taken the last ones, so that no more than these are kept for
+    it.
     """
 
     keeps_games = False
@@ -132,7 +140,7 @@ class RayPool:
         self._fill(self._places.look(self._given_up))
         for slot in self._slots:
             while slot.num_open < self._setup.selfplay.max_in_flight:
-                self._open(slot, slot.actor.play.remote(self._setup.selfplay.games_per_call))
+                self._play(slot)
         return self._fetch(timeout_s)
 
     def drain(self, timeout_s: float) -> list[PlayReport]:
@@ -175,12 +183,12 @@ class RayPool:
                 if answered not in tasks:
                     self._take(answered)
                     continue
-                try:
-                    results[tasks[answered].number] = answer_of(answered)
-                    del tasks[answered]
-                except DEAD as error:
-                    if (task := tasks[answered]).actor is task.slot.actor:
-                        self._bury(task.slot, error)
+                task = tasks.pop(answered)
+                answer = self._answer(task.slot, answered, task.actor)
+                if isinstance(answer, Lost):
+                    waiting.append(task.number)
+                else:
+                    results[task.number] = answer
             self._replace_silent(calls, ready)
             for lost in [each for each, task in tasks.items() if task.actor is not task.slot.actor]:
                 waiting.append(tasks.pop(lost).number)
@@ -210,12 +218,20 @@ class RayPool:
         self._calls[call] = slot
         slot.num_open += 1
 
+    def _play(self, slot: ActorSlot) -> None:
+        """Lets an actor play for a while, which is less than what counts as silence."""
+        config = self._setup.selfplay
+        longest_s = min(LONGEST_PLAY_S, 60 * config.silence_limit_minutes / 2)
+        self._open(slot, slot.actor.play.remote(config.games_per_call, longest_s=longest_s))
+
     def _update(self, slot: ActorSlot) -> None:
         """Sends the newest weights to an actor that has not got them, unless it takes some now."""
-        if self._newest is None or slot.is_updating or slot.sent_version == self._newest.version:
+        is_updating = slot.updating is not None
+        if self._newest is None or is_updating or slot.sent_version == self._newest.version:
             return
-        slot.is_updating, slot.sent_version = True, self._newest.version
-        self._open(slot, slot.actor.set_network.remote(self._newest.network))
+        slot.sent_version = self._newest.version
+        slot.updating = slot.actor.set_network.remote(self._newest.network)
+        self._open(slot, slot.updating)
 
     def _fetch(self, timeout_s: float) -> list[PlayReport]:
         """Returns the reports of the calls that end within the time; replaces actors found dead.
@@ -248,23 +264,60 @@ class RayPool:
         return None
 
     def _take(self, call: Any) -> Any:
-        """Takes the answer of a call; None if its actor is dead."""
+        """Takes the answer of a call, `Lost` if none will come; None if it was forgotten."""
         slot = self._calls.pop(call, None)
         if slot is None:  # its actor was found dead a moment ago
             return None
         slot.num_open -= 1
-        try:
-            answer = answer_of(call)
-        except DEAD as error:
-            self._bury(slot, error)
-            return None
+        answer = self._answer(slot, call, slot.actor)
         if isinstance(answer, Started):
             slot.starting = None
         if isinstance(answer, Inference):  # of `set_network`
             self.inference = answer
-            slot.is_updating = False
+            slot.updating = None
             self._update(slot)
         return answer
+
+    def _answer(self, slot: ActorSlot, call: Any, actor: Any) -> Any:
+        """Returns what an actor answered to a call; `Lost` if it is dead or was out of reach.
+
+        Args:
+            slot: that the actor has or had; another one may have it by now.
+            call: that was answered.
+            actor: of which.
+        """
+        try:
+            answer = answer_of(call)
+        except ActorUnavailableError:
+            if actor is slot.actor:
+                self._ask_again(slot, call)
+            return Lost()
+        except DEAD as error:
+            if actor is slot.actor:
+                self._bury(slot, error)
+            return Lost()
+        slot.is_in_reach = True
+        return answer
+
+    def _ask_again(self, slot: ActorSlot, call: Any) -> None:
+        """Goes on with an actor whose answer was lost with the connection: it may live.
+
+        To play it is asked by `collect` as ever. One that stays out of reach counts as silent.
+        """
+        self._processes.look_now()  # Ray itself may have gone
+        if slot.is_in_reach:
+            logger.warning(
+                "self-play actor %d%s is out of reach; it is asked again",
+                slot.number,
+                slot.whereabouts,
+            )
+        slot.is_in_reach = False
+        if call == slot.starting:
+            slot.ask_whether_started()
+            self._open(slot, slot.starting)
+        elif call == slot.updating:
+            slot.updating, slot.sent_version = None, NONE_SENT
+            self._update(slot)
 
     def _owners(self, tasks: Mapping[Any, ActorTask]) -> dict[Any, ActorSlot]:
         """Returns what `map` waits for, and of whom: its own calls, and actors that start."""
@@ -353,17 +406,19 @@ class RayPool:
         """
         answered = {calls[call] for call in ready}
         for slot in set(calls.values()):
-            is_silent = slot.silence.look(has_answer=slot in answered)
-            if is_silent and slot.is_ready:
+            is_silent = slot.silence.look(has_answer=slot in answered and slot.is_in_reach)
+            # One that starts may wait for room; but not one that is there and out of reach.
+            if is_silent and (slot.is_ready or not slot.is_in_reach):
                 reason = f"no answer for {slot.silence.minutes:.1f} minutes"
                 self._replace(slot, "hangs", reason, None)
 
     def _bury(self, slot: ActorSlot, error: Exception) -> None:
-        """Replaces a dead actor, or gives up its machine where actors cannot even start."""
+        """Replaces an actor that died or failed, or gives up its machine if none can even start."""
         self._processes.look_now()  # it may have died because Ray did
         reason = reason_of_start(error)
         if reason is None:
-            self._replace(slot, "died", reason_of_death(error), error)
+            what = "failed" if isinstance(error, ActorFailedError) else "died"
+            self._replace(slot, what, reason_of_death(error), error)
         else:  # the next one could not either
             self._give_up(slot, f"cannot start{slot.whereabouts}: {reason}", error)
 
@@ -372,7 +427,7 @@ class RayPool:
 
         Args:
             slot: of the actor.
-            what: it did, "died" or "hangs".
+            what: it did, "died", "failed" or "hangs".
             reason: how that is known, in one line.
             error: that told it, if one did.
 

@@ -72,14 +72,20 @@ class Reporter:
         """Shows a line that stays."""
         self._progress.message(text)
 
-    def play(self, *, num_arrived: int) -> None:
-        """Shows the games so far; when none arrive for a while, says what is waited for."""
+    def play(self, *, num_reports: int, num_games: int) -> None:
+        """Shows how actors play; when no game arrives for a while, says what is waited for.
+
+        Args:
+            num_reports: reports of actors that have arrived just now.
+            num_games: finished games in them.
+        """
         now = time.monotonic()
         self._show_actors(now)
-        if num_arrived:
-            self._quiet_since = now
+        if num_reports:
             self._show_play()
             self._show_inference()
+        if num_games:
+            self._quiet_since = now
         elif now - self._quiet_since > QUIET_S:
             self._quiet_since = now
             self.message(self._what_is_awaited())

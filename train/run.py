@@ -153,7 +153,8 @@ def take_in(session: Session, reporter: Reporter, reports: list[PlayReport]) -> 
     """Stores finished games and makes their positions available to the trainer."""
     if reports:
         session.take_in(reports)
-    reporter.play(num_arrived=len(reports))
+    num_games = sum(len(report.records) for report in reports)
+    reporter.play(num_reports=len(reports), num_games=num_games)
 
 
 def take_in_the_rest(session: Session, reporter: Reporter) -> None:

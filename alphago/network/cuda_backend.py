@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from alphago.errors import EvaluationError
+from alphago.errors import MemoryFullError
 from alphago.network.graph import Graph
 from alphago.network.torch_backend import Target, TorchNetwork, exact_convolutions
 from alphago.types import Evaluation, FloatArray, UInt8Array
@@ -64,7 +64,7 @@ class PaddedBackend:
         """See `Backend.evaluate`.
 
         Raises:
-            EvaluationError: if the memory is too small for a batch of this size.
+            MemoryFullError: if the memory is too small for a batch of this size.
         """
         starts = range(0, len(observations), LARGEST_SIZE)
         parts = [self._evaluate(observations[start : start + LARGEST_SIZE]) for start in starts]
@@ -87,7 +87,7 @@ class PaddedBackend:
             try:
                 self._programs[size] = self._make_program(size)
             except torch.OutOfMemoryError as error:
-                raise EvaluationError(
+                raise MemoryFullError(
                     f"the GPU's memory has no room for a batch of {size} positions; allowed:"
                     " smaller ones (selfplay.num_games), fewer actors or groups, a smaller network"
                 ) from error

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from alphago.errors import ConfigError, EvaluationError, check_config, check_count
+from alphago.errors import ConfigError, MemoryFullError, check_config, check_count
 from alphago.games.game import Game
 from alphago.network.freezing import freeze
 from alphago.network.inference import (
@@ -124,7 +124,7 @@ class NetworkEvaluator:
 
         Raises:
             CheckpointError: if the weights do not fit, see `alphago.network.load_weights`.
-            EvaluationError: if the GPU has no memory left for the network.
+            MemoryFullError: if the GPU has no memory left for the network.
         """
         if positions is not None:
             self._check(positions)
@@ -133,7 +133,7 @@ class NetworkEvaluator:
         try:
             self._backend, self.inference = build_backend(graph, self._plan, positions)
         except torch.OutOfMemoryError as error:
-            raise EvaluationError(
+            raise MemoryFullError(
                 "the GPU's memory has no room for the network; allowed: fewer actors or groups, a"
                 " smaller network"
             ) from error

@@ -1,5 +1,6 @@
 """An actor that sleeps in place of search and network, and hands ready games over at a pace."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -43,8 +44,9 @@ class SleepingActor:
         """Takes a network and does nothing with it."""
         return Inference("none", "fp32", None, {})
 
-    def play(self, num_games: int) -> PlayReport:
-        """Sleeps for as long as so many games take, and returns them."""
+    def play(self, num_games: int, *, longest_s: float = math.inf) -> PlayReport:
+        """Sleeps for as long as so many games take, and returns them; it needs no bound on that."""
+        del longest_s
         seconds = num_games / self._setup.games_per_s
         time.sleep(seconds)
         records = [self._next_record() for _ in range(num_games)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from alphago.errors import EvaluationError
+from alphago.errors import MemoryFullError
 from alphago.network import cuda_backend, inference
 from alphago.network.cuda_backend import PaddedBackend, make_cuda_backend
 from alphago.network.freezing import freeze
@@ -93,7 +93,7 @@ def test_memory_that_is_full_is_told_with_the_size():
     def make_program(size):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
 
-    with pytest.raises(EvaluationError, match=r"a batch of 64 positions; .*selfplay\.num_games"):
+    with pytest.raises(MemoryFullError, match=r"a batch of 64 positions; .*selfplay\.num_games"):
         PaddedBackend(make_program).evaluate(random_observations(SPEC, 60, seed=1))
 
 

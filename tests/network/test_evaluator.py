@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from alphago.errors import CheckpointError, ConfigError, EvaluationError
+from alphago.errors import CheckpointError, ConfigError, MemoryFullError
 from alphago.network import (
     NetworkEvaluator,
     choose_device,
@@ -299,7 +299,7 @@ def test_memory_of_a_gpu_that_is_full_is_told_and_the_old_network_stays(monkeypa
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
 
     monkeypatch.setattr(module, "build_backend", build)
-    with pytest.raises(EvaluationError, match="fewer actors or groups, a smaller network"):
+    with pytest.raises(MemoryFullError, match="fewer actors or groups, a smaller network"):
         evaluator.load_weights(weights_of(make_network(game.spec, make_config(), seed=2)))
     for after, earlier in zip(evaluator.evaluate(states), before, strict=True):
         np.testing.assert_array_equal(after, earlier)

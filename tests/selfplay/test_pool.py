@@ -22,7 +22,8 @@ from alphago.network.network import make_network, weights_of
 from alphago.network.precision import Inference
 from alphago.types import Weights
 from scripts.ray_session import ray_session
-from selfplay.actors import ActorSetup
+from selfplay import actors
+from selfplay.actors import ActorSetup, SelfPlayActor
 from selfplay.places import OneMachine
 from selfplay.pool import InlinePool, SelfPlayPool
 from selfplay.ray_pool import RayPool
@@ -211,6 +212,33 @@ def test_the_inline_pool_keeps_unfinished_games_and_the_other_does_not(pool: Ray
     for one, two in zip(play(inline, 8), play(other, 8), strict=True):
         assert_same_record(one, two)
     assert pool.snapshot() is None
+
+
+class Clock:
+    """A clock that goes on by a second with each look at it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def test_a_call_ends_in_time_and_the_next_one_goes_on_with_its_games(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one, other = (SelfPlayActor(actor_setup(), actor=3) for _ in range(2))
+    for actor in (one, other):
+        actor.set_network(NewNetwork(0, weights()))
+    monkeypatch.setattr(actors, "time", Clock())
+    reports = [one.play(10**9, longest_s=8.0) for _ in range(40)]
+    assert reports[0].records == []  # a game takes more simulations
+    records = [record for report in reports for record in report.records]
+    assert len(records) > 4
+    for ours, theirs in zip(records, other.play(len(records)).records, strict=False):
+        assert_same_record(ours, theirs)
+    assert len(one.play(2, longest_s=1000.0).records) >= 2  # it ends before, with enough games
 
 
 @pytest.mark.parametrize("kind", ["inline", "ray"])

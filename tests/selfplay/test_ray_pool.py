@@ -1,13 +1,20 @@
 """Machines that come and go, actors that die or hang: what the pool does, with a made-up Ray."""
 
 import logging
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import pytest
-from ray.exceptions import ActorDiedError, ObjectLostError, RayTaskError, RuntimeEnvSetupError
+from ray.exceptions import (
+    ActorDiedError,
+    ActorUnavailableError,
+    ObjectLostError,
+    RayTaskError,
+    RuntimeEnvSetupError,
+)
 
-from alphago.errors import TrainingError
+from alphago.errors import EvaluationError, MemoryFullError, TrainingError
 from alphago.network.precision import Inference
 from selfplay import actor_slots, ray_pool, silence
 from selfplay.places import Place
@@ -24,14 +31,23 @@ NODE_DIGITS = 56  # of Ray's name of a machine, which is hexadecimal
 class Call:
     """A call of an actor, which stands for its answer."""
 
-    def __init__(self, answer: Callable[[], Any]) -> None:
+    def __init__(self, answer: Callable[[], Any], *, takes_s: float) -> None:
         self.answer = answer
+        self.takes_s = takes_s
+        self.begun: float | None = None  # when
         self.is_answered = False
         self.error: Exception | None = None
 
+    def ends_by(self, now: float) -> bool:
+        """Begins when it is first asked, and tells whether its time is over."""
+        self.begun = now if self.begun is None else self.begun
+        return now >= self.begun + self.takes_s
+
 
 class FakeActor:
-    """Answers its calls in order, one each time that somebody waits."""
+    """Answers its calls in order, one each time that somebody waits; plays may take longer."""
+
+    game_s = 0.0  # how long all of its games take
 
     def __init__(self, options: Mapping[str, Any], first_stream: int, seat: int) -> None:
         strategy = options.get("scheduling_strategy")
@@ -41,6 +57,7 @@ class FakeActor:
         self.weights: list[object] = []
         self.open: list[Call] = []
         self.error: Exception | None = None  # what calls of a dead one raise
+        self.faults: list[Exception] = []  # what its next answers are, though it lives on
         self.hangs = False
         self.was_ended = False
 
@@ -52,14 +69,17 @@ class FakeActor:
         self.error = dead()
         self.answer()
 
-    def answer(self) -> None:
-        ready = self.open if self.error else self.open[:1]
+    def answer(self, now: float = math.inf) -> None:
+        ready = self.open if self.error else [call for call in self.open[:1] if call.ends_by(now)]
         for call in [] if self.hangs else list(ready):
             call.is_answered, call.error = True, self.error
+            if self.faults:
+                call.error = self.faults.pop(0)
             self.open.remove(call)
 
-    def _play(self, num_games: int) -> PlayReport:
-        return PlayReport([self], num_games, None)  # type: ignore[arg-type, list-item]
+    def _play(self, num_games: int, *, longest_s: float = math.inf) -> PlayReport:
+        games = [self] if self.game_s <= longest_s else []
+        return PlayReport(games, num_games, None)  # type: ignore[arg-type]
 
     def _set_network(self, network: NewNetwork) -> Inference:
         self.weights.append(network.version)
@@ -72,10 +92,12 @@ class FakeActor:
 class FakeMethod:
     def __init__(self, actor: FakeActor, name: str) -> None:
         self._actor = actor
+        self._is_play = name == "play"
         self._work = getattr(type(actor), f"_{name}")
 
-    def remote(self, *arguments: Any) -> Call:
-        call = Call(lambda: self._work(self._actor, *arguments))
+    def remote(self, *arguments: Any, **options: float) -> Call:
+        takes_s = min(self._actor.game_s, options.get("longest_s", math.inf)) * self._is_play
+        call = Call(lambda: self._work(self._actor, *arguments, **options), takes_s=takes_s)
         self._actor.open.append(call)
         return call
 
@@ -107,7 +129,7 @@ class FakeRay:
     ) -> tuple[list[Call], list[Call]]:
         if timeout:
             for actor in self.living():
-                actor.answer()
+                actor.answer(self.now)
         ready = [call for call in calls if call.is_answered]
         if not ready:
             self.now += timeout
@@ -178,13 +200,15 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
     yield fake
 
 
-def open_pool(places: FakePlaces, *, max_restarts: int = 2) -> RayPool:
+def open_pool(
+    places: FakePlaces, *, max_restarts: int = 2, limit_minutes: float = LIMIT_MINUTES
+) -> RayPool:
     """Opens a pool whose actors have started and have weights of version 1."""
     setup = actor_setup(
         mode="ray",
         max_in_flight=MAX_IN_FLIGHT,
         max_restarts=max_restarts,
-        silence_limit_minutes=LIMIT_MINUTES,
+        silence_limit_minutes=limit_minutes,
     )
     pool = RayPool(setup, places, first_actor=100)
     pool.publish(network(1))
@@ -342,6 +366,88 @@ def test_without_another_machine_the_run_ends_with_the_reason(ray: FakeRay) -> N
     assert ray.living() == []
 
 
+# ----- actors that live, but whose machine fails them
+
+
+def raised(cause: Exception) -> RayTaskError:
+    """Returns what Ray makes of an error that was raised in an actor."""
+    return RayTaskError("play", "Traceback ...", cause)
+
+
+FAULTS = [
+    RuntimeError("CUDA error: an illegal memory access\nCompile with ..."),
+    MemoryError(),
+    OSError(28, "No space left on device"),
+    MemoryFullError("the GPU's memory has no room for the network"),
+]
+
+
+@pytest.mark.parametrize("cause", FAULTS, ids=lambda cause: type(cause).__name__)
+def test_an_actor_that_fails_for_once_is_replaced_and_the_run_goes_on(
+    cause: Exception, ray: FakeRay, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = open_pool(FakePlaces(a=1, b=1))
+    victim = ray.actors[1]
+    victim.faults = [raised(cause)]
+    assert {actor.node for actor in play(pool, times=12)} == {"a", "b"}
+    assert victim.was_ended
+    assert pool.state().num_restarts == 1
+    (told,) = (line for line in caplog.messages if "actor 1 failed on machine b" in line)
+    reason = f"{type(cause).__name__}: {cause}".removesuffix(": ").split("\n")[0]
+    assert told.endswith(f"(1 of 2 restarts): {reason}")
+
+
+def test_a_machine_on_which_actors_fail_all_the_time_is_given_up(
+    ray: FakeRay, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = open_pool(FakePlaces(a=1, b=1))
+
+    def fail_on_b(actor: FakeActor, num_games: int, *, longest_s: float) -> PlayReport:
+        if actor.node == "b":
+            raise raised(RuntimeError("CUDA error: unspecified launch failure"))
+        return PlayReport([actor], num_games, None)  # type: ignore[arg-type, list-item]
+
+    monkeypatch.setattr(FakeActor, "_play", fail_on_b)
+    assert play(pool, times=30)
+    assert machines(ray.living()) == ["a"]
+    assert "failed on machine b and selfplay.max_restarts=2 is used up" in caplog.text
+    text = "max_restarts=2 is used up: RuntimeError: CUDA error: unspecified launch failure$"
+    with pytest.raises(TrainingError, match=text):
+        play(open_pool(FakePlaces(b=1)), times=30)
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        (EvaluationError("the network's answer is nan"), EvaluationError),
+        (AssertionError("budget above capacity"), RayTaskError),
+    ],
+)
+def test_what_no_machine_is_to_blame_for_ends_the_run_at_once(
+    cause: Exception, expected: type[Exception], ray: FakeRay
+) -> None:
+    pool = open_pool(FakePlaces(a=2))
+    ray.actors[0].faults = [raised(cause)]
+    with pytest.raises(expected) as caught:
+        play(pool)
+    assert cause in (caught.value, getattr(caught.value, "cause", None))
+    assert len(ray.actors) == 2
+
+
+def test_work_of_an_actor_that_fails_is_done_by_another(ray: FakeRay) -> None:
+    pool = open_pool(FakePlaces(a=1, b=1))
+    while pool.is_busy():
+        pool.drain(1.0)
+    ray.actors[0].faults = [raised(FAULTS[0])]
+    assert pool.map(divmod, [(7, n) for n in (1, 2, 3, 4)], give_up=never) == [
+        (7, 0),
+        (3, 1),
+        (2, 1),
+        (1, 3),
+    ]
+    assert pool.state().num_restarts == 1
+
+
 def failed_start() -> ActorDiedError:
     error = dead("The actor died because of an error")
     error._actor_init_failed = True
@@ -402,6 +508,81 @@ def test_no_game_that_has_arrived_is_lost_with_an_actor(max_restarts: int, ray: 
         assert pool.state().num_restarts == 1
 
 
+# ----- actors that live, but are out of reach
+
+
+def out_of_reach() -> ActorUnavailableError:
+    return ActorUnavailableError("the connection is lost", None)
+
+
+def test_a_lost_connection_costs_no_actor(ray: FakeRay, caplog: pytest.LogCaptureFixture) -> None:
+    pool = open_pool(FakePlaces(a=1, b=1), max_restarts=0)
+    lost = ray.actors[1]
+    for _ in range(3):
+        caplog.clear()
+        lost.faults = [out_of_reach() for _ in range(2 * MAX_IN_FLIGHT)]
+        assert {actor.node for actor in play(pool, times=12)} == {"a", "b"}
+        told = [line for line in caplog.messages if "out of reach" in line]
+        assert told == ["self-play actor 1 on machine b is out of reach; it is asked again"]
+    assert len(ray.actors) == 2
+    assert pool.state().num_restarts == 0
+
+
+def test_weights_that_were_lost_on_the_way_are_sent_again(ray: FakeRay) -> None:
+    pool = open_pool(FakePlaces(a=1))
+    while pool.is_busy():
+        pool.drain(1.0)
+    (actor,) = ray.actors
+    actor.faults = [out_of_reach()]
+    pool.publish(network(2))
+    play(pool)
+    assert actor.weights == [1, 2]
+    pool.publish(network(3))
+    play(pool)
+    assert actor.weights == [1, 2, 3]
+
+
+def test_an_actor_whose_first_answer_is_lost_is_asked_again_whether_it_has_started(
+    ray: FakeRay,
+) -> None:
+    places = FakePlaces(a=1)
+    pool = open_pool(places)
+    places.numbers["b"] = 1
+    pool.collect(0.0)
+    ray.actors[1].faults = [out_of_reach()]
+    play(pool, times=12)
+    assert pool.state()[:2] == (2, 0)
+    assert len(ray.actors) == 2
+
+
+def test_work_whose_answer_was_lost_is_done_once_more(ray: FakeRay) -> None:
+    pool = open_pool(FakePlaces(a=1))
+    while pool.is_busy():
+        pool.drain(1.0)
+    ray.actors[0].faults = [out_of_reach()]
+    assert pool.map(divmod, [(7, 2), (9, 2)], give_up=never) == [(3, 1), (4, 1)]
+    assert len(ray.actors) == 1
+
+
+@pytest.mark.parametrize("is_starting", [False, True])
+def test_an_actor_that_stays_out_of_reach_counts_as_silent(
+    is_starting: bool, ray: FakeRay, caplog: pytest.LogCaptureFixture
+) -> None:
+    places = FakePlaces(a=1, b=1)
+    pool = open_pool(places)
+    if is_starting:
+        places.numbers["c"] = 1
+        pool.collect(0.0)
+    lost = ray.actors[-1]
+    lost.faults = [out_of_reach() for _ in range(1000)]
+    for _ in range(12):
+        play(pool, times=2)
+        ray.now += 59.0
+    assert lost.was_ended
+    assert len(ray.living()) == len(places.numbers)
+    assert "(1 of 2 restarts): no answer for 10" in caplog.text
+
+
 # ----- actors that hang
 
 
@@ -426,6 +607,24 @@ def test_all_actors_that_hang_at_once_end_the_run(ray: FakeRay) -> None:
     text = r"^2 of 2 self-play actors have been silent for 10\.0 minutes; .*limit_minutes=10$"
     with pytest.raises(TrainingError, match=text):
         play(pool, times=1000)
+
+
+@pytest.mark.parametrize("limit_minutes", [LIMIT_MINUTES, 0.1])
+def test_actors_whose_games_take_longer_than_the_limit_are_not_taken_for_silent(
+    limit_minutes: float, ray: FakeRay
+) -> None:
+    pool = open_pool(FakePlaces(a=1, b=1), limit_minutes=limit_minutes)
+    for actor in ray.actors:
+        actor.game_s = 3 * 60 * LIMIT_MINUTES
+    begun = ray.now
+    while ray.now < begun + 2 * 60 * LIMIT_MINUTES:
+        pool.collect(1.0)
+    assert len(ray.actors) == 2  # none was replaced
+    pool.publish(network(2))
+    begun = ray.now
+    while any(actor.weights[-1] == 1 for actor in ray.actors):
+        pool.collect(1.0)
+    assert ray.now <= begun + ray_pool.LONGEST_PLAY_S * MAX_IN_FLIGHT  # the calls that were open
 
 
 def test_weights_do_not_pile_up_for_an_actor_that_hangs(ray: FakeRay) -> None:

@@ -31,17 +31,34 @@ def test_a_long_phase_without_self_play_is_not_taken_for_waiting(
     with open_session(tiny_config(), tmp_path, resume=False) as session:
         reporter = Reporter(session, tmp_path, progress)
         reporter.phase("self-play")
-        reporter.play(num_arrived=1)
+        reporter.play(num_reports=1, num_games=1)
         progress.messages.clear()  # of how networks are evaluated
         for phase in ("learning", "gate", "self-play"):
             clock.now += 10 * QUIET_S
             reporter.phase(phase)
         clock.now += 1.0
-        reporter.play(num_arrived=0)
+        reporter.play(num_reports=0, num_games=0)
         assert progress.messages == []
         clock.now += QUIET_S
-        reporter.play(num_arrived=0)
+        reporter.play(num_reports=0, num_games=0)
         assert len(progress.messages) == 1
+
+
+def test_reports_without_a_game_are_shown_and_yet_games_are_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, progress = FakeTime(), FakeProgress()
+    monkeypatch.setattr(reporting, "time", clock)
+    with open_session(tiny_config(), tmp_path, resume=False) as session:
+        reporter = Reporter(session, tmp_path, progress)
+        reporter.phase("self-play")
+        reporter.play(num_reports=1, num_games=0)
+        assert progress.numbers["games"] == 0
+        assert "positions_per_s" in progress.numbers
+        progress.messages.clear()
+        clock.now += QUIET_S + 1.0
+        reporter.play(num_reports=1, num_games=0)
+        assert progress.messages == ["waiting for the first finished games"]
 
 
 def test_gate_and_suite_are_in_their_messages_and_in_no_other_line() -> None:
