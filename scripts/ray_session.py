@@ -2,6 +2,8 @@
 
 import contextlib
 import fcntl
+import functools
+import importlib
 import logging
 import os
 import secrets
@@ -9,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -83,19 +86,37 @@ def _start_ray(folder: Path, *, num_actors: int, num_gpus: int) -> None:
     import ray
 
     try:
-        ray.init(
-            address="local",
-            num_cpus=num_actors,  # each asks for one, however many there are
-            num_gpus=num_gpus,
-            object_store_memory=OBJECT_STORE_BYTES,
-            include_dashboard=False,
-            logging_level=logging.WARNING,
-            log_to_driver=False,
-            _temp_dir=str(folder),
-        )
+        with _own_sessions():
+            ray.init(
+                address="local",
+                num_cpus=num_actors,  # each asks for one, however many there are
+                num_gpus=num_gpus,
+                object_store_memory=OBJECT_STORE_BYTES,
+                include_dashboard=False,
+                logging_level=logging.WARNING,
+                log_to_driver=False,
+                _temp_dir=str(folder),
+            )
     # A machine that is too busy or too small is told by a bare Exception, a RuntimeError or others.
     except Exception as error:
         raise TrainingError(f"Ray does not start: {error}") from error
+
+
+@contextlib.contextmanager
+def _own_sessions() -> Iterator[None]:
+    """Gives each process that Ray starts meanwhile, and so its actors, a session of its own.
+
+    What is sent to all of this process's group (by `timeout`, a shell that ends, a terminal that is
+    closed) would otherwise end them too, before their games are fetched and the run is saved. Ray
+    itself keeps SIGINT alone from them. They end with this process, however that ends.
+    """
+    services: Any = importlib.import_module("ray._private.services")
+    popen = services.ConsolePopen
+    services.ConsolePopen = functools.partial(popen, start_new_session=True)
+    try:
+        yield
+    finally:
+        services.ConsolePopen = popen
 
 
 def _family(folder: Path) -> list[psutil.Process]:

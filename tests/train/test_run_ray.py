@@ -120,17 +120,25 @@ OPTIONS = (
 )
 
 
-@pytest.mark.parametrize("is_impatient", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_ctrl_c_in_a_terminal_reaches_actors_too_and_leaves_no_process(
-    is_impatient: bool, tmp_path: Path
+@pytest.mark.parametrize(
+    ("signum", "is_impatient"),
+    [
+        (signal.SIGINT, False),
+        (signal.SIGTERM, False),
+        (signal.SIGHUP, False),
+        pytest.param(signal.SIGINT, True, marks=pytest.mark.slow),
+    ],
+)
+def test_a_signal_to_the_whole_group_saves_the_run_and_leaves_no_process(
+    signum: int, is_impatient: bool, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
     with start(folder) as process:
         wait_for_games(folder, process)
         family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(True)]
         assert any("SelfPlayActor" in name(each) for each in family)
-        # A terminal sends the signal to the whole group of processes in the foreground.
-        os.killpg(process.pid, signal.SIGINT)
+        # As a terminal does to what runs in the foreground, `timeout`, and a shell that ends.
+        os.killpg(process.pid, signum)
         errors = ""
         if is_impatient:
             assert process.stderr is not None
@@ -150,7 +158,7 @@ def test_ctrl_c_in_a_terminal_reaches_actors_too_and_leaves_no_process(
     num_games = len(stored_records(folder))
     assert num_games > 0
     if not is_impatient:
-        assert "SIGINT: stopping and saving" in errors
+        assert f"{signal.Signals(signum).name}: stopping and saving" in errors
         assert found[1].state["num_games"] == num_games
 
 
