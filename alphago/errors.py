@@ -101,6 +101,10 @@ class TrainingError(AlphagoError):
     """Learning cannot go on: the loss is not finite, no actor is left, or Ray does not start."""
 
 
+class ActorsError(TrainingError):
+    """The actors of a run are gone, or answer nothing: what they have not handed over is lost."""
+
+
 def check_config(key: str, got: object, condition: bool, allowed: str) -> None:
     """Raises `ConfigError` unless the condition holds.
 

@@ -49,7 +49,10 @@ class SelfPlayPool(Protocol):
         ...
 
     def store_share(self) -> float:
-        """Returns which share of its object stores Ray uses, on all machines; 0 without Ray."""
+        """Returns which share of its object stores Ray uses, on all machines; 0 without Ray.
+
+        Also where Ray has ended: no number is a reason not to save a run.
+        """
         ...
 
     def publish(self, network: NewNetwork) -> None:
@@ -60,7 +63,7 @@ class SelfPlayPool(Protocol):
         """Keeps every actor busy and returns the reports that arrive within the time.
 
         Raises:
-            TrainingError: if no actor has answered for too long, as from `drain` and `map`.
+            ActorsError: if none is left, or has answered for too long, as from `drain` and `map`.
         """
         ...
 

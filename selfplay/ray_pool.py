@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import ray
 
-from alphago.errors import TrainingError
+from alphago.errors import ActorsError
 from alphago.network.precision import Inference
 from selfplay.actor_slots import (
     DEAD,
@@ -111,8 +111,11 @@ class RayPool:
         )
 
     def store_share(self) -> float:
-        """Returns which share of its object stores Ray uses, on all machines."""
-        self._processes.look_now()  # a call of the control service would wait for it to come back
+        """Returns which share of its object stores Ray uses, on all machines; 0 if it has ended."""
+        try:
+            self._processes.look_now()  # a call of the control service would wait for it
+        except RayLostError:
+            return 0.0
         most, free = ray.cluster_resources(), ray.available_resources()  # type: ignore[no-untyped-call]
         return max(0.0, 1.0 - free.get(_STORE, 0.0) / most[_STORE]) if most.get(_STORE) else 0.0
 
@@ -134,7 +137,7 @@ class RayPool:
 
     def drain(self, timeout_s: float) -> list[PlayReport]:
         """Returns the reports that arrive within the time, without making an actor go on."""
-        self._processes.look()
+        self._processes.look_now()  # what stops a run may have ended Ray a moment ago
         return self._fetch(timeout_s) if self._calls or self._is_to_be_told() else []
 
     def is_busy(self) -> bool:
@@ -276,12 +279,12 @@ class RayPool:
             timeout_s: the time.
 
         Raises:
-            TrainingError: if nobody has answered for too long.
+            ActorsError: if nobody has answered for too long.
         """
         ready = answered_calls(list(calls), timeout_s=timeout_s)
         if self._silence.look(has_answer=bool(ready)):
             num_busy, limit = len(set(calls.values())), self._setup.selfplay.silence_limit_minutes
-            raise TrainingError(
+            raise ActorsError(
                 what_is_silent(self._slots, self._silence, num_busy=num_busy, limit_minutes=limit)
             )
         return ready
@@ -374,7 +377,7 @@ class RayPool:
             error: that told it, if one did.
 
         Raises:
-            TrainingError: if the limit is reached, and there is no other machine.
+            ActorsError: if the limit is reached, and there is no other machine.
         """
         places = self._places.look_again(self._given_up)
         if slot.node not in places:
@@ -403,13 +406,13 @@ class RayPool:
         """Starts no more actors on a machine.
 
         Raises:
-            TrainingError: if there is no other.
+            ActorsError: if there is no other.
         """
         text = f"self-play actor {slot.number} {text}"
         self._given_up.add(slot.node)
         self._clear(slot.node)
         places = self._places.look_again(self._given_up)
         if not any(place.num_actors for place in places.values()):
-            raise TrainingError(text) from error
+            raise ActorsError(text) from error
         logger.warning("%s; no more actors are started there", text)
         self._fill(places)

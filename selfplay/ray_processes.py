@@ -13,13 +13,13 @@ from typing import Any
 
 import ray
 
-from alphago.errors import TrainingError
+from alphago.errors import ActorsError
 
 LOOK_EVERY_S = 1.0
 ANSWER_S = 1.0  # longest time for one to answer; a busy one that does not is still there
 
 
-class RayLostError(TrainingError):
+class RayLostError(ActorsError):
     """A process of Ray that this one depends on has ended; no call of Ray may follow."""
 
 

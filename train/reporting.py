@@ -197,14 +197,16 @@ class Reporter:
         """Returns how the actors are doing, and how much of what is bounded they use."""
         session = self._session
         state, buffer = session.pool.state(), session.learner.buffer
-        return {
+        # What has stopped the run may be ending Ray too, which is asked nothing then.
+        is_asked = not session.is_interrupted()
+        store = {"caps/object_store": session.pool.store_share()} if is_asked else {}
+        return store | {
             "selfplay/actors": float(state.num_actors),
             "selfplay/actors_starting": float(state.num_starting),
             "selfplay/machines": float(state.num_machines),
             "selfplay/actor_restarts": float(state.num_restarts),
             "memory/replay_mb": buffer.num_bytes / MEGABYTE,
             "caps/calls_in_flight": state.num_in_flight / max(state.most_in_flight, 1),
-            "caps/object_store": session.pool.store_share(),
             "caps/replay_window": buffer.window / session.config.replay.window_size,
         }
 

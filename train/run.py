@@ -3,9 +3,12 @@
 `run` is the picture of AlphaGo Zero's pipeline in code; everything it calls is one stage of it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from alphago.errors import ActorsError
 from eval.gating import decide
 from selfplay.reports import PlayReport
 from train.config import RunConfig
@@ -65,16 +68,19 @@ def run(
     ):
         reporter = Reporter(session, run_dir, progress)
         reporter.sitting()
-        measure_untrained(session, reporter)
+        with excused_if_stopped(session, reporter):
+            measure_untrained(session, reporter)
         reason = None if session.is_to_go_on() else session.stop_reason()
         while reason is None:
             session.begin_iteration()
-            play_and_learn(session, reporter)
-            promote_if_better(session, reporter)
-            # Asked once: a limit that passes later ends the run after an iteration that measures.
-            reason = session.stop_reason()
-            if not session.is_to_be_replayed():
+            with excused_if_stopped(session, reporter):
+                play_and_learn(session, reporter)
+                promote_if_better(session, reporter)
+                # Asked once: a limit that passes later ends the run after one that measures.
+                reason = session.stop_reason()
                 measure(session, reporter, is_last=reason is not None)
+            if not session.is_to_be_replayed():
+                reporter.iteration(heldout=session.learner.validate())
                 session.end_iteration()
             reason = session.stop_rule.reason_beside_limits() or reason
         return RunResult(
@@ -85,6 +91,20 @@ def run(
             stopped_because=reason,
             best=session.best_checkpoint,
         )
+
+
+@contextmanager
+def excused_if_stopped(session: Session, reporter: Reporter) -> Iterator[None]:
+    """Has a run that was stopped be saved though its actors are gone.
+
+    What stops it may end them too, and all of Ray: a machine that shuts down, a job's time limit.
+    """
+    try:
+        yield
+    except ActorsError as error:
+        if not session.is_interrupted():
+            raise
+        reporter.message(f"games that had not arrived are lost: {error}")
 
 
 def play_then_learn(session: Session, reporter: Reporter) -> None:
@@ -156,10 +176,9 @@ def promote_if_better(session: Session, reporter: Reporter) -> None:
 
 
 def measure(session: Session, reporter: Reporter, *, is_last: bool) -> None:
-    """Measures the best network when it is time, and writes the numbers of the iteration."""
+    """Measures the best network when it is time."""
     if session.is_measurement_due(is_last=is_last):
         measure_strength(session, reporter)
-    reporter.iteration(heldout=session.learner.validate())
 
 
 def measure_strength(session: Session, reporter: Reporter) -> None:

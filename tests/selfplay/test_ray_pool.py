@@ -549,7 +549,7 @@ class LostRay(FakeRay):
         return super().__getattribute__(name)
 
 
-@pytest.mark.parametrize("action", ["collect", "drain", "map", "publish", "store_share"])
+@pytest.mark.parametrize("action", ["collect", "drain", "map", "publish"])
 def test_without_rays_processes_the_run_ends_and_ray_is_left_alone(
     action: str, ray: FakeRay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -561,8 +561,8 @@ def test_without_rays_processes_the_run_ends_and_ray_is_left_alone(
         "drain": lambda: pool.drain(1.0),
         "map": lambda: pool.map(never, [()], give_up=never),
         "publish": lambda: pool.publish(network(9)),
-        "store_share": pool.store_share,
     }
+    assert pool.store_share() == 0.0  # a number is no reason not to save a run
     with pytest.raises(RayLostError, match="raylet has ended"):
         actions[action]()
     pool.close()

@@ -10,7 +10,7 @@ import pytest
 
 import train.learner as learner_module
 import train.run as run_module
-from alphago.errors import CheckpointError
+from alphago.errors import ActorsError, CheckpointError
 from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
 from selfplay.records import GameRecord
@@ -389,6 +389,55 @@ def test_games_that_arrive_at_the_end_are_kept_and_no_actor_is_waited_for_after_
     assert BusyPool.left == []
     assert result.num_games == len(stored_records(tmp_path / "run"))
     assert result.num_games >= (2 if is_interrupted else 12)
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+@pytest.mark.parametrize("method", ["collect", "drain", "map"])
+def test_a_run_that_was_stopped_is_saved_though_its_actors_are_gone(
+    method: str, is_interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class LostPool(InlinePool):
+        """Its actors end with the signal that stops the run."""
+
+        keeps_games = False
+        is_ending = False
+
+        def is_busy(self) -> bool:
+            return self.is_ending
+
+        def snapshot(self) -> None:
+            return None
+
+    def lose(*arguments: object, **how: object) -> None:
+        if is_interrupted:
+            os.kill(os.getpid(), signal.SIGTERM)
+        raise ActorsError("Ray's raylet has ended")
+
+    def begin_to_lose(session: Session) -> None:
+        begin(session)
+        if session.counters.iteration == 2:
+            monkeypatch.setattr(LostPool, method, lose)
+            monkeypatch.setattr(LostPool, "is_ending", method == "drain")
+
+    begin = Session.begin_iteration
+    monkeypatch.setattr(Session, "begin_iteration", begin_to_lose)
+    monkeypatch.setattr(
+        session_module,
+        "make_pool",
+        lambda setup, *, sitting, **rest: LostPool(setup, actor=sitting),
+    )
+    config, progress = tiny_config(games=600), FakeProgress()
+    if not is_interrupted:
+        with pytest.raises(ActorsError):
+            train(tmp_path / "run", config, progress=progress)
+        return
+    result = train(tmp_path / "run", config, progress=progress)
+    assert result.stopped_because == "interrupted"
+    assert "games that had not arrived are lost: Ray's raylet has ended" in progress.messages
+    found = newest_checkpoint(tmp_path / "run")
+    assert found is not None
+    assert found[1].state["num_games"] == result.num_games == len(stored_records(tmp_path / "run"))
+    assert found[1].step == result.step > 0
 
 
 def test_no_step_is_made_while_no_game_arrives(
