@@ -176,9 +176,16 @@ def promote_if_better(session: Session, reporter: Reporter) -> None:
 
 
 def measure(session: Session, reporter: Reporter, *, is_last: bool) -> None:
-    """Measures the best network when it is time."""
+    """Measures the best network when it is time; takes in what arrived meanwhile if the run ends.
+
+    While actors play gate, suite and yardstick, nobody fetches the games that they finished before.
+    """
     if session.is_measurement_due(is_last=is_last):
         measure_strength(session, reporter)
+    is_last |= session.stop_rule.reason_beside_limits() is not None
+    if is_last and session.pool.is_busy():
+        reporter.phase("self-play")
+        take_in_the_rest(session, reporter)
 
 
 def measure_strength(session: Session, reporter: Reporter) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -389,6 +390,60 @@ def test_games_that_arrive_at_the_end_are_kept_and_no_actor_is_waited_for_after_
     assert BusyPool.left == []
     assert result.num_games == len(stored_records(tmp_path / "run"))
     assert result.num_games >= (2 if is_interrupted else 12)
+
+
+@pytest.mark.parametrize(
+    "end", ["ctrl-c in gate", "ctrl-c in suite", "ctrl-c in yardstick", "target"]
+)
+def test_games_that_arrive_while_strength_is_measured_are_kept_when_the_run_ends(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class MeasuringPool(InlinePool):
+        """Its actors finish games once learning is over, which nobody fetches at first."""
+
+        num_left = 0
+
+        def map(self, function: Callable[..., object], *rest: Any, **how: Any) -> Any:
+            MeasuringPool.num_left = 2 * ("gate" in seen)  # not in the suite before learning
+            return super().map(function, *rest, **how)
+
+        def is_busy(self) -> bool:
+            return MeasuringPool.num_left > 0
+
+        def drain(self, timeout_s: float) -> list[PlayReport]:
+            num_left, MeasuringPool.num_left = MeasuringPool.num_left, 0
+            return [report for _ in range(num_left) for report in self.collect(1.0)]
+
+    monkeypatch.setattr(
+        session_module,
+        "make_pool",
+        lambda setup, *, sitting, **rest: MeasuringPool(setup, actor=sitting),
+    )
+    file = tmp_path / "suite.json"
+    file.write_text(json.dumps({"positions": [{"moves": "0 3 1 4", "best": ["2"]}]}))
+    changes = {
+        "suite.file": str(file),
+        "suite.every_minutes": 1e-9,
+        "suite.num_simulations": 60,
+        "yardstick.player": "random",
+    }
+    seen: list[str] = []
+
+    def send(name: str) -> None:
+        seen.append(name)
+        if name == end.removeprefix("ctrl-c in ") and "gate" in seen:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    target = 1.0 if end == "target" else None
+    config = tiny_config(changes, games=600, target=target, loop="asynchronous")
+    result = train(tmp_path / "run", config, progress=FakeProgress(on_phase=send))
+    assert result.stopped_because == ("target reached" if target else "interrupted")
+    assert MeasuringPool.num_left == 0
+    found = newest_checkpoint(tmp_path / "run")
+    assert found is not None
+    assert found[1].state["num_games"] == result.num_games == len(stored_records(tmp_path / "run"))
+    last = log_lines(tmp_path / "run", "iteration")[-1]
+    assert last["selfplay/games"] == result.num_games
 
 
 @pytest.mark.parametrize("is_interrupted", [False, True])
