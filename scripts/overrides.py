@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Union
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Override, RangeSweep
 from hydra.errors import HydraException
 
 import configs
@@ -228,9 +228,22 @@ def _quote_text(text: str) -> str:
 
 def _sweep(override: Override, text: str) -> list[str]:
     try:
-        values = list(itertools.islice(override.sweep_string_iterator(), _MOST_JOBS + 1))
+        values = _first_values(override)
     except (HydraException, ValueError, TypeError) as error:
         raise CommandLineError(f"{text}: not a list of values ({error})") from None
     if len(values) > _MOST_JOBS:
         raise CommandLineError(f"{text}: more than {_MOST_JOBS} values")
     return values
+
+
+def _first_values(override: Override) -> list[str]:
+    """Returns the values of a sweep as texts; of too many only one more than there may be.
+
+    Those of a range are counted before: of one that is shuffled Hydra makes a list.
+    """
+    value, at_most = override.value(), _MOST_JOBS + 1
+    if isinstance(value, RangeSweep):
+        first = [str(each) for each in itertools.islice(value.range(), at_most)]
+        if len(first) == at_most:
+            return first
+    return list(itertools.islice(override.sweep_string_iterator(), at_most))

@@ -42,7 +42,17 @@ from tests.fuzz.room import TIC_TAC_TOE, as_text, file_of, game_of_text, pick, t
 # ----- the command line
 
 
-_SWEEPS = texts(("1,2,3", "range(1,5)", "choice(0.1,0.2)", "glob(*)", "sort(3,1)", "tag(a,1)"))
+_SWEEPS = texts(
+    (
+        "1,2,3",
+        "range(1,5)",
+        "choice(0.1,0.2)",
+        "glob(*)",
+        "sort(3,1)",
+        "tag(a,1)",
+        "shuffle(range(9))",
+    )
+)
 
 
 def _make_override(rng: random.Random) -> bytes:

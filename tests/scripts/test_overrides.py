@@ -59,7 +59,9 @@ def test_multirun_is_the_product_of_all_sweeps() -> None:
 
 
 def test_multirun_knows_ranges() -> None:
+    shuffled = expand(["seed=shuffle(range(1,4))"], multirun=True)
     jobs = expand(["seed=range(1,4)"], multirun=True)
+    assert sorted(shuffled) == jobs
     assert [to_run_config(compose_config(job)).seed for job in jobs] == [1, 2, 3]
 
 

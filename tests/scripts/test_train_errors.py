@@ -89,6 +89,8 @@ WRONG = [
     (["x" * 300 + "=1"], ["xxx: unknown key"]),
     (["\x1b[31mseed=1"], [r"\x1b[31mseed: unknown key"]),
     (["--multirun", "seed=range(0,1000000000)"], ["more than 1000 values"]),
+    (["--multirun", "seed=shuffle(range(0,1000000000))"], ["more than 1000 values"]),
+    (["--multirun", "minutes=shuffle(range(0.5,1e9))"], ["more than 1000 values"]),
     (["--multirun", "seed=range(0,100)", "keep_checkpoints=range(1,20)"], ["1900 runs"]),
     (["network.num_blocks=1000000000"], ["network.num_blocks", "from 1 to"]),
     (["network.num_blocks=1000", "network.num_channels=4000"], ["network", "weights"]),
