@@ -1,11 +1,14 @@
 """Standard streams, for programs whose work matters more than whether somebody reads of it."""
 
 import errno
+import io
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+_STANDARD = {"stdin": "r", "stdout": "w", "stderr": "w"}  # by file descriptor, from 0
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a file: disk, quota or size
 
 
@@ -49,6 +52,36 @@ class LastingStream:
         except OSError as error:
             if error.errno not in NO_ROOM:
                 discard(self._stream)
+
+
+def tell(text: str, stream: TextIO | None = None) -> None:
+    """Prints lines, or drops them, for work that goes on whether or not anybody reads of it.
+
+    Args:
+        text: the lines.
+        stream: where to; standard output if None.
+    """
+    lasting = LastingStream(sys.stdout if stream is None else stream)
+    lasting.write(f"{text}\n")
+    lasting.end()
+
+
+def open_closed_streams() -> None:
+    """Has each standard stream that is closed lead nowhere, where Python has None in its place.
+
+    The next file to be opened would take its descriptor, and get what libraries print.
+    """
+    for name, mode in _STANDARD.items():
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)  # takes the descriptor
+            os.set_inheritable(nowhere, True)
+            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8", closefd=False))
+
+
+def escape_odd_names() -> None:
+    """Has standard output take names of files that are no text, or not in its charset."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # as standard error does
 
 
 def discard(stream: TextIO) -> None:

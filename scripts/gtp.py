@@ -46,10 +46,8 @@ def main(argv: Sequence[str]) -> None:
         player = bundled_player(values.get("game", BUNDLED_GAME))
     options = _read_options(values)
     refuse_people([player])
-    if sys.stdout is None:  # the next file to be opened would take its place
+    if sys.__stdout__ is None:  # as it was when Python started
         raise CommandLineError("standard output is closed")
-    if sys.stderr is None:  # likewise, and that might be GTP's output
-        os.open(os.devnull, os.O_WRONLY)
     with _logging(values.get("log")), _own_output() as output:
         serve_player(player, values, options, output=output)
 

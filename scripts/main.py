@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from alphago.errors import AlphagoError, FaultsFoundError, MismatchError, TrainingError
+from alphago.streams import discard, escape_odd_names, open_closed_streams, tell
 from scripts.arguments import CommandLineError, hint, one_line
 from scripts.team import TEAM_COMMANDS, is_in_team, run_in_team
 
@@ -64,21 +65,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # Threads that wait for work of torch's would otherwise spin and take the cores of the actors.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    open_closed_streams()
+    escape_odd_names()
     words = list(sys.argv[1:] if argv is None else argv)
     command = words[0] if words and words[0] in COMMANDS else ""
     try:
         return _run(command, words)
     except AlphagoError as error:
         name = f"alphago {command}".rstrip()
-        print(f"{name}: error: {one_line(error)}", file=sys.stderr)
+        tell(f"{name}: error: {one_line(error)}", sys.stderr)
         return EXIT_FAILED if isinstance(error, _FAILURES) else EXIT_WRONG_INPUT
     except BrokenPipeError:
         # The reader of our output has gone (`alphago games | head -1`); nothing is left to say.
-        # Python would complain again when it flushes at exit, so the output points elsewhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Python would complain again when it flushes at exit, so the output leads nowhere.
+        discard(sys.stdout)
         return EXIT_OK
     except KeyboardInterrupt:
-        print(file=sys.stderr)
+        tell("", sys.stderr)
         return EXIT_INTERRUPTED
 
 

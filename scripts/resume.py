@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from alphago.streams import tell
 from scripts.arguments import CommandLineError
 from scripts.run_folder import check_is_run
 from scripts.tables import format_table
@@ -55,9 +56,9 @@ def main(argv: Sequence[str], *, team: "Team | None" = None) -> None:
     changes = find_changes(saved, config)
     check_changes(changes)
     run_config = prepare(to_run_config(config), team=team)
-    print(f"run: {folder}", flush=True)
+    tell(f"run: {folder}")
     if changes:
-        print(format_changes(changes), flush=True)
+        tell(format_changes(changes))
     from scripts.ray_cluster import cluster_of
 
     with cluster_of(run_config):

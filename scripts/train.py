@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alphago.files import CONFIG_FILE
+from alphago.streams import tell
 from scripts.arguments import Parser
 from scripts.run_folder import check_unused, make_run_folder
 from scripts.tables import format_table
@@ -123,14 +124,14 @@ def start_all(
     """
     num_runs, rows = len(run_configs), [("options", "folder")]
     for number, (run_config, text) in enumerate(zip(run_configs, options, strict=True), start=1):
-        print(f"run {number} of {num_runs}: {text}", flush=True)
+        tell(f"run {number} of {num_runs}: {text}")
         folder, was_interrupted = start(run_config, team=team)
         rows.append((text, str(folder)))
         if was_interrupted:
             break
-    print(format_table(rows))
+    tell(format_table(rows))
     if number < num_runs:
-        print(f"not started: the {num_runs - number} runs that were to follow")
+        tell(f"not started: the {num_runs - number} runs that were to follow")
 
 
 def separate_folders(run_configs: Sequence["RunConfig"]) -> list["RunConfig"]:
@@ -192,7 +193,7 @@ def start(run_config: "RunConfig", *, team: "Team | None" = None) -> tuple[Path,
         # Before a Ray of our own starts, which takes seconds: a folder with this file can be
         # resumed.
         write_text(folder / CONFIG_FILE, config_text(run_config))
-        print(f"run: {folder}", flush=True)
+        tell(f"run: {folder}")
         return folder, run_and_report(run_config, folder=folder, resume=False, team=team)
 
 
@@ -220,7 +221,7 @@ def run_and_report(
         result = run(run_config, run_dir=folder, resume=resume, progress=progress, team=team)
     name = shlex.quote(str(folder))
     go_on = " ".join(["resume", name, *options_to_go_on(run_config, result)])
-    print(
+    tell(
         f"stopped: {result.stopped_because}, after {result.minutes:.1f} minutes,"
         f" {result.num_games} games and {result.step} steps\n"
         f"best network: {describe_best(result, run=name)}\n"

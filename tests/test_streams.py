@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from alphago.streams import LastingStream, discard
+from alphago.streams import LastingStream, discard, tell
 
 
 class FullFile(io.StringIO):
@@ -59,6 +59,13 @@ def test_a_reader_that_has_gone_is_written_to_no_more() -> None:
         stream.write("lost\n")
         stream.flush()
         assert os.path.samestat(os.fstat(writer), os.stat(os.devnull))
+
+
+def test_what_is_told_arrives_or_is_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+    tell("one\ntwo")
+    assert capsys.readouterr().out == "one\ntwo\n"
+    with Path("/dev/full").open("w") as full:
+        tell("lost", full)
 
 
 def test_a_discarded_stream_leads_nowhere(tmp_path: Path) -> None:
