@@ -1,11 +1,13 @@
 """Whole runs with actor processes: both loops, an actor that is killed, Ctrl-C in a terminal."""
 
 import contextlib
+import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -160,6 +162,37 @@ def test_a_signal_to_the_whole_group_saves_the_run_and_leaves_no_process(
     if not is_impatient:
         assert f"{signal.Signals(signum).name}: stopping and saving" in errors
         assert found[1].state["num_games"] == num_games
+
+
+@pytest.mark.parametrize("term", ["xterm", pytest.param("dumb", marks=pytest.mark.slow)])
+def test_a_terminal_that_is_closed_saves_the_run(
+    term: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    folder = tmp_path / "run"
+    window, terminal = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scripts.main", "train", *OPTIONS, f"run_dir={folder}"],
+        cwd=ROOT,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(terminal)
+    with open(window, "rb", buffering=0) as screen:
+        deadline = time.monotonic() + START_S
+        while not any((folder / "records").glob("*.npz")):
+            assert time.monotonic() < deadline, "no game was finished"
+            assert screen.read(4096)  # what nobody reads would stop the run
+        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(True)]
+    assert process.wait(timeout=START_S) == 0
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert alive == []
+    found = newest_checkpoint(folder)
+    assert found is not None
+    assert found[1].state["num_games"] == len(stored_records(folder)) > 0
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
