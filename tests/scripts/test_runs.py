@@ -277,7 +277,7 @@ def test_resume_refuses_what_a_run_cannot_change(
     [
         (b"game: [", "line 1"),
         (b"\xff\xfe\x00", "decode"),
-        (b"", "missing"),
+        (b"", "is empty; `alphago check"),
         (b"- 1\n", ""),
         (b"unknown: 1\n", "unknown"),
         (b"seed: x\n", "seed"),
