@@ -10,6 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
 
+# Bounds of settings that need none of their own: sums and products of several such numbers stay
+# finite, and above 0, in double precision.
+LOWEST_NUMBER = 1e-9
+HIGHEST_NUMBER = 1e9
+
 
 class AlphagoError(ValueError):
     """Base of all errors that wrong input can cause."""
@@ -147,6 +152,24 @@ def check_count(
     bounds = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
     allowed = f"an integer {bounds}" + ", or null" * or_null
     check_config(key, got, is_count or (or_null and got is None), allowed)
+
+
+def check_number(
+    key: str, got: float, *, at_least: float = 0.0, at_most: float = HIGHEST_NUMBER
+) -> None:
+    """Raises `ConfigError` unless a number lies within bounds; NaN does not.
+
+    Args:
+        key: as in `check_config`.
+        got: the value.
+        at_least: the lowest allowed one; `LOWEST_NUMBER` where 0 is too low.
+        at_most: the highest allowed one.
+
+    Raises:
+        ConfigError: if it lies beyond them.
+    """
+    allowed = f"a number from {at_least:g} to {at_most:g}"
+    check_config(key, got, at_least <= got <= at_most, allowed)
 
 
 @contextmanager

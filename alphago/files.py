@@ -3,6 +3,7 @@
 import errno
 import itertools
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -119,6 +120,11 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def mended_by_check(run: Path) -> str:
+    """Returns, for an error message, what puts a small broken file of a run right."""
+    return f"`alphago check {shlex.quote(str(run))} --repair` mends it"
 
 
 def set_aside(path: Path) -> Path:

@@ -28,6 +28,10 @@ NUM_PLAYERS = 2
 EMPTY = -1  # a cell without a piece; any other holds the id of the piece's player
 MAX_SIMULATIONS = 1_000_000  # of one search, which allocates its whole tree at once
 MAX_THREADS = 1024  # of a process; a library asked for millions would not come back
+MAX_ACTORS = 10_000  # of a run; each starts a process
+MAX_GROUPS = 8  # of games in an actor, each with a thread and trees of its own
+MAX_GAMES = 1_000_000  # of a match, whose openings are all drawn before it begins
+MAX_PLIES = 10_000  # of an opening, which no game of ours outlasts
 
 States: TypeAlias = npt.NDArray[np.void]  # [B] rows of the game's structured dtype
 BoolArray: TypeAlias = npt.NDArray[np.bool_]

@@ -7,7 +7,7 @@ from alphago.errors import check_config, check_count
 from alphago.games.game import Game
 from alphago.players.network_player import NetworkPlayer
 from alphago.search.config import SearchConfig
-from alphago.types import MAX_SIMULATIONS, Evaluator
+from alphago.types import MAX_GAMES, MAX_PLIES, MAX_SIMULATIONS, Evaluator
 from eval.matches import MatchResult, play_match
 
 MODES = ("gate", "off", "always")
@@ -38,13 +38,13 @@ class GateConfig:
         """Checks the values."""
         check_config("gate.mode", self.mode, self.mode in MODES, " or ".join(MODES))
         num_games = self.num_games
-        is_even = isinstance(num_games, int) and num_games >= 2 and num_games % 2 == 0
-        check_config("gate.num_games", num_games, is_even, "an even integer of at least 2")
-        for key in ("threshold_percent", "opening_plies"):
-            check_count(f"gate.{key}", getattr(self, key), at_least=0)
-        check_count(
-            "gate.num_simulations", self.num_simulations, at_least=0, at_most=MAX_SIMULATIONS
-        )
+        is_even = isinstance(num_games, int) and num_games % 2 == 0
+        is_match = is_even and 2 <= num_games <= MAX_GAMES
+        allowed = f"an even integer from 2 to {MAX_GAMES}"
+        check_config("gate.num_games", num_games, is_match, allowed)
+        check_count("gate.threshold_percent", self.threshold_percent, at_least=0)
+        for key, most in (("opening_plies", MAX_PLIES), ("num_simulations", MAX_SIMULATIONS)):
+            check_count(f"gate.{key}", getattr(self, key), at_least=0, at_most=most)
 
 
 def passes(*, wins: int, draws: int, losses: int, threshold_percent: int) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from alphago.errors import ConfigError, PlayerError, check_config, check_count
 from alphago.games.game import Game
 from alphago.players.text import make_player, split_text
+from alphago.types import MAX_GAMES, MAX_PLIES
 
 PLAYERS = ("random", "minimax", "alphabeta", "flat_mc", "uct")
 
@@ -30,9 +31,12 @@ class YardstickConfig:
     def __post_init__(self) -> None:
         """Checks the values."""
         num_games = self.num_games
-        is_even = isinstance(num_games, int) and num_games >= 2 and num_games % 2 == 0
-        check_config("yardstick.num_games", num_games, is_even, "an even integer of at least 2")
-        check_count("yardstick.opening_plies", self.opening_plies, at_least=0)
+        is_even = isinstance(num_games, int) and num_games % 2 == 0
+        is_match = is_even and 2 <= num_games <= MAX_GAMES
+        allowed = f"an even integer from 2 to {MAX_GAMES}"
+        check_config("yardstick.num_games", num_games, is_match, allowed)
+        plies = self.opening_plies
+        check_count("yardstick.opening_plies", plies, at_least=0, at_most=MAX_PLIES)
 
 
 def check_yardstick(config: YardstickConfig, game: Game) -> None:

@@ -15,7 +15,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from yaml import YAMLError
 
 from alphago.errors import AlphagoError, CheckpointError, ConfigError
-from alphago.files import CONFIG_FILE
+from alphago.files import CONFIG_FILE, mended_by_check
 from alphago.yaml_files import read_bounded_yaml
 from scripts.arguments import CommandLineError, hint, one_line, refuse_pairs
 from scripts.overrides import (
@@ -80,6 +80,8 @@ def load_run_config(run_dir: Path) -> DictConfig:
     """
     path = run_dir / CONFIG_FILE
     saved = read_saved(path, error=CheckpointError)
+    if not saved:
+        raise CheckpointError(f"{path}: is empty; {mended_by_check(run_dir)}")
     try:
         merged = OmegaConf.merge(OmegaConf.structured(RunConfig), saved)
         assert isinstance(merged, DictConfig), "a structured config is a mapping"

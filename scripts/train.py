@@ -226,6 +226,7 @@ def run_and_report(
     """
     from scripts.ray_session import ray_session
     from selfplay.resources import share_out
+    from train.pools import warn_of_shared_cpus
     from train.progress import make_progress
     from train.run import run
     from train.stopping import INTERRUPTED
@@ -233,6 +234,7 @@ def run_and_report(
     with contextlib.ExitStack() as stack:
         if run_config.selfplay.mode == "ray" and run_config.ray.address is None:
             resources = share_out(run_config.selfplay, run_config.evaluator)
+            warn_of_shared_cpus(resources.num_actors)
             stack.enter_context(ray_session(**resources._asdict()))
         progress = make_progress()
         result = run(run_config, run_dir=folder, resume=resume, progress=progress, team=team)

@@ -4,10 +4,11 @@ import math
 from dataclasses import dataclass
 
 from alphago.errors import check_config, check_count
-from alphago.types import MAX_SIMULATIONS
+from alphago.types import MAX_ACTORS, MAX_GROUPS, MAX_PLIES, MAX_SIMULATIONS
 
 MODES = ("ray", "inline")
 SEARCHES = ("puct", "gumbel")
+MAX_IN_FLIGHT = 1000  # calls that an actor has not begun; each is a message in Ray
 
 
 @dataclass(kw_only=True)
@@ -96,13 +97,18 @@ class SelfPlayConfig:
         check_config("selfplay.mode", self.mode, self.mode in MODES, " or ".join(MODES))
         is_known = self.search in SEARCHES
         check_config("selfplay.search", self.search, is_known, " or ".join(SEARCHES))
-        for name in ("num_actors", "groups_per_actor"):
-            check_count(f"selfplay.{name}", getattr(self, name), at_least=1, or_null=True)
-        for name in ("num_games", "random_opening_plies", "games_per_call", "max_in_flight"):
-            check_count(f"selfplay.{name}", getattr(self, name), at_least=1)
-        for name in ("num_simulations", "fast_num_simulations"):
+        for name, highest in (("num_actors", MAX_ACTORS), ("groups_per_actor", MAX_GROUPS)):
             value = getattr(self, name)
-            check_count(f"selfplay.{name}", value, at_least=1, at_most=MAX_SIMULATIONS)
+            check_count(f"selfplay.{name}", value, at_least=1, at_most=highest, or_null=True)
+        for name in ("num_games", "games_per_call"):
+            check_count(f"selfplay.{name}", getattr(self, name), at_least=1)
+        for name, highest in (
+            ("num_simulations", MAX_SIMULATIONS),
+            ("fast_num_simulations", MAX_SIMULATIONS),
+            ("random_opening_plies", MAX_PLIES),
+            ("max_in_flight", MAX_IN_FLIGHT),
+        ):
+            check_count(f"selfplay.{name}", getattr(self, name), at_least=1, at_most=highest)
         growth, most = self.simulations_growth, MAX_SIMULATIONS / self.num_simulations
         check_config(
             "selfplay.simulations_growth", growth, 1 <= growth <= most, f"from 1 to {most:g}"

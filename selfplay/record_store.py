@@ -10,16 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from alphago.errors import RecordError
-from alphago.files import BROKEN_FOLDER, TEMPORARY_SUFFIX, reason, set_aside
+from alphago.files import BROKEN_FOLDER, MIB, TEMPORARY_SUFFIX, reason, set_aside
 from selfplay.records import (
     BrokenRecordFileError,
     GameRecord,
+    bytes_of_record,
     is_held_out,
     read_sound_records,
     write_records,
 )
 
 _log = logging.getLogger(__name__)
+BYTES_PER_FILE = 64 * MIB  # of arrays; far below what a reader takes for a record file
 _FILE_NAME = re.compile(r"(\d{9,})-(\d+)\.npz")
 
 
@@ -87,6 +89,20 @@ def _file_name(first: int, num_games: int) -> str:
     return f"{first:09d}-{num_games}.npz"
 
 
+def _parts(records: Sequence[GameRecord]) -> Iterator[list[GameRecord]]:
+    """Yields games as they share files: at most `BYTES_PER_FILE` of arrays, or one larger game."""
+    part: list[GameRecord] = []
+    size = 0
+    for record in records:
+        if part and size + bytes_of_record(record) > BYTES_PER_FILE:
+            yield part
+            part, size = [], 0
+        part.append(record)
+        size += bytes_of_record(record)
+    if part:
+        yield part
+
+
 def _named(folder: Path, *, whole_name: bool) -> list[RecordFile]:
     """Returns the files whose name says which games they hold; with other endings too, if asked."""
     try:
@@ -144,12 +160,15 @@ class RecordStore:
     def append(self, records: Sequence[GameRecord]) -> None:
         """Stores games under the next numbers; they are safe on the disk when this returns.
 
+        Many large games are spread over several files, each of which can be read again.
+
         Raises:
             RecordError: if a record is unsound or of another game.
         """
         self._check_game({record.game for record in records}, "a record")
-        write_records(self.folder / _file_name(self._num_games, len(records)), records)
-        self._num_games += len(records)
+        for part in _parts(records):
+            write_records(self.folder / _file_name(self._num_games, len(part)), part)
+            self._num_games += len(part)
 
     def newest(
         self, num_positions: int, *, end: int | None = None, holdout_fraction: float = 0.0

@@ -7,7 +7,7 @@ move begins among the policy targets.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -82,6 +82,12 @@ class GameRecord:
         """Names the game for messages."""
         run_seed, actor, number = self.name
         return f"{self.game} game {number} of actor {actor} (run seed {run_seed})"
+
+
+def bytes_of_record(record: GameRecord) -> int:
+    """Returns about how much memory the arrays of a game take."""
+    arrays = (getattr(record, field.name) for field in fields(record))
+    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
 
 def is_held_out(record: GameRecord, holdout_fraction: float) -> bool:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional
 
-from alphago.errors import check_config
+from alphago.errors import check_config, check_number
 from alphago.games.game import Game, GameSpec
 from alphago.games.territory import TerritoryGame
 from alphago.network.auxiliary_heads import SCORE_UNIT
@@ -58,9 +58,7 @@ class AuxiliaryWeights:
     def __post_init__(self) -> None:
         """Checks the weights."""
         for field in fields(AuxiliaryWeights):
-            weight = getattr(self, field.name)
-            is_weight = 0 <= weight < math.inf
-            check_config(f"train.{field.name}", weight, is_weight, "a number of at least 0")
+            check_number(f"train.{field.name}", getattr(self, field.name))
 
     def weight_of(self, head: str) -> float:
         """Returns the weight of an auxiliary head's loss."""

@@ -308,6 +308,7 @@ def read_best(run_folder: Path) -> str | None:
 def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
     """Writes all files of a checkpoint, each flushed to the disk, the manifest last."""
     state_text = json.dumps(checkpoint.state, allow_nan=False)
+    _check_readable(folder / _STATE_FILE, state_text)
     metadata = {"game": checkpoint.game, "step": str(checkpoint.step)}
     save_weights(folder / WEIGHTS_FILE, checkpoint.weights, metadata)
     save_weights(folder / "best.safetensors", checkpoint.best_weights, metadata)
@@ -321,6 +322,20 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
             file.write(text.encode())
     info = NetworkInfo(game=checkpoint.game, network=checkpoint.network, step=checkpoint.step)
     write_manifest(folder, info, names)
+
+
+def _check_readable(path: Path, text: str) -> None:
+    """Checks that a state of this text can be read: it is to replace one that can.
+
+    Raises:
+        CheckpointError: if it is too large.
+    """
+    size = len(text.encode())
+    if size > _MOST_TEXT_BYTES:
+        raise CheckpointError(
+            f"{path}: not saved: got {size} bytes, allowed: at most {_MOST_TEXT_BYTES}; the"
+            " unfinished games are too many, lower selfplay.num_games"
+        )
 
 
 def _put_in_place(temporary: Path, final: Path) -> None:

@@ -1,15 +1,17 @@
 """The configuration of a run: the dataclasses of all parts. Values live in `configs/` only."""
 
+import math
 import re
 from dataclasses import dataclass
 
 from omegaconf import OmegaConf
 
-from alphago.errors import RulesError, check_config, check_count
+from alphago.errors import ConfigError, RulesError, check_config, check_count
 from alphago.games import make_game
 from alphago.network.evaluator import EvaluatorConfig
 from alphago.network.heads import check_actions_are_cells
 from alphago.network.network import NetworkConfig
+from alphago.network.weights import MOST_POSITION_BYTES
 from alphago.search import GumbelConfig, SearchConfig
 from alphago.types import MAX_SIMULATIONS
 from eval.gating import GateConfig
@@ -192,6 +194,13 @@ class RunConfig:
         if self.network.fits_every_size:
             check_actions_are_cells(game.spec)
         check_auxiliary(game, self.network.auxiliary)
+        most = 8 * MOST_POSITION_BYTES // math.prod(game.spec.observation_shape)
+        if self.evaluator.num_positions > most:  # no checkpoint could be read again
+            raise ConfigError(
+                "evaluator.num_positions",
+                self.evaluator.num_positions,
+                f"at most {most} of {game.spec.name}",
+            )
         check_config("loop", self.loop, self.loop in LOOPS, " or ".join(LOOPS))
         for key in ("games_per_iteration", "keep_checkpoints"):
             check_count(key, getattr(self, key), at_least=1)

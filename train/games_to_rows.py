@@ -1,7 +1,6 @@
 """Finished games on the way to the window: replayed, made into rows, learnt from or held out."""
 
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Iterator
 
 from alphago.errors import RecordError
 from alphago.games.game import Game
@@ -9,8 +8,8 @@ from selfplay.records import GameRecord, is_held_out
 from train.replay_buffer import ReplayBuffer
 from train.targets import replay_faults, rows_from_records
 
-# Replayed in lockstep when the buffer is rebuilt; bounds the memory it takes.
-GAMES_PER_REPLAY = 256
+# Replayed in lockstep; bounds the memory that their rows take on the way, at 19x19 some 30 KB each.
+MOVES_PER_REPLAY = 20_000
 
 
 def append_games(buffer: ReplayBuffer, game: Game, records: Iterable[GameRecord]) -> None:
@@ -26,8 +25,7 @@ def append_games(buffer: ReplayBuffer, game: Game, records: Iterable[GameRecord]
     """
     config, auxiliary = buffer.config, buffer.auxiliary
     fraction = config.holdout_fraction
-    remaining = iter(records)
-    while games := list(islice(remaining, GAMES_PER_REPLAY)):
+    for games in _batches(records):
         held_out = [record for record in games if is_held_out(record, fraction)]
         learnt = [record for record in games if not is_held_out(record, fraction)]
         rows = rows_from_records(
@@ -59,8 +57,7 @@ def append_sound_games(
         What is wrong with each game that was left out.
     """
     faults = []
-    remaining = iter(records)
-    while games := list(islice(remaining, GAMES_PER_REPLAY)):
+    for games in _batches(records):
         try:
             append_games(buffer, game, games)
         except RecordError:
@@ -69,3 +66,17 @@ def append_sound_games(
             sound = [r for r, fault in zip(games, found, strict=True) if fault is None]
             append_games(buffer, game, sound)
     return faults
+
+
+def _batches(records: Iterable[GameRecord]) -> Iterator[list[GameRecord]]:
+    """Yields the games in batches of at most `MOVES_PER_REPLAY` moves, or of one longer game."""
+    games: list[GameRecord] = []
+    num_moves = 0
+    for record in records:
+        if games and num_moves + len(record.actions) > MOVES_PER_REPLAY:
+            yield games
+            games, num_moves = [], 0
+        games.append(record)
+        num_moves += len(record.actions)
+    if games:
+        yield games

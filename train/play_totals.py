@@ -1,35 +1,50 @@
 """What self-play did during one iteration, added up for the metrics."""
 
+from collections import deque
 from collections.abc import Sequence
-
-import numpy as np
 
 from selfplay.records import GameRecord
 from selfplay.reports import ActorMemory, PlayReport, sum_of_stats
+from train.sgf_samples import GAMES_PER_ITERATION
 
 MEGABYTE = 2**20
 
 
 class PlayTotals:
-    """Adds up the reports of one iteration."""
+    """Adds up the reports of one iteration, which may have more games than memory would hold.
+
+    Attributes:
+        num_games: finished games.
+        newest: the last of them, as many as are shown.
+    """
 
     def __init__(self) -> None:
         """Starts at nothing."""
-        self.records: list[GameRecord] = []
+        self.num_games = 0
+        self.newest: deque[GameRecord] = deque(maxlen=GAMES_PER_ITERATION)
+        self._num_moves = 0
+        self._num_drawn = 0
+        self._num_truncated = 0
+        self._sum_of_results = 0.0  # of player 0
         self._stats = sum_of_stats([])  # its times are summed over the actors
         self._largest = ActorMemory(0, 0, 0)  # of each kind the most that an actor has told
 
     def add(self, reports: Sequence[PlayReport]) -> None:
         """Adds some reports."""
         for report in reports:
-            self.records += report.records
+            self._add_games(report.records)
             self._stats = sum_of_stats([self._stats, report.stats])
             self._largest = ActorMemory._make(map(max, self._largest, report.memory))
 
-    @property
-    def num_games(self) -> int:
-        """Finished games."""
-        return len(self.records)
+    def _add_games(self, records: Sequence[GameRecord]) -> None:
+        self.newest.extend(records)
+        self.num_games += len(records)
+        for record in records:
+            result = float(record.returns[0])
+            self._num_moves += len(record.actions)
+            self._num_drawn += result == 0
+            self._num_truncated += bool(record.truncated)
+            self._sum_of_results += result
 
     def rates(self, num_actors: int) -> dict[str, float]:
         """Returns what all actors together do per second of playing, and what takes the time."""
@@ -54,18 +69,15 @@ class PlayTotals:
 
     def game_facts(self) -> dict[str, float]:
         """Returns what the games were like; nothing where none finished."""
-        if not self.records:
+        if not self.num_games:
             return {}
-        stats = self._stats
+        stats, num_games = self._stats, self.num_games
         num_rows = max(stats.num_evaluations + stats.num_cached, 1)
-        results = np.array([record.returns[0] for record in self.records])
         return {
-            "selfplay/game_length": float(
-                np.mean([len(record.actions) for record in self.records])
-            ),
-            "selfplay/draws": float(np.mean(results == 0)),
-            "selfplay/truncated": float(np.mean([record.truncated for record in self.records])),
-            "selfplay/first_player_score": float(np.mean((results + 1) / 2)),
+            "selfplay/game_length": self._num_moves / num_games,
+            "selfplay/draws": self._num_drawn / num_games,
+            "selfplay/truncated": self._num_truncated / num_games,
+            "selfplay/first_player_score": (self._sum_of_results / num_games + 1) / 2,
             "selfplay/batch_fill": stats.num_leaves / num_rows,
             "selfplay/cache_hits": stats.num_cached / num_rows,
         }

@@ -44,13 +44,17 @@ def make_pool(
     return RayPool(setup, places, first_actor=first_actor)
 
 
-def _places_here(setup: ActorSetup) -> OneMachine:
-    """Returns this machine, with the actors that suit it or are asked for."""
+def warn_of_shared_cpus(num_actors: int) -> None:
+    """Says that actors on this machine are more than its CPUs; before Ray starts a process each."""
     available = usable_cpus()
-    num_actors, num_gpus = share_out(setup.selfplay, setup.evaluator)
     if num_actors > available:
         logger.warning(
             "selfplay.num_actors=%d on %d usable CPUs: the actors share them", num_actors, available
         )
+
+
+def _places_here(setup: ActorSetup) -> OneMachine:
+    """Returns this machine, with the actors that suit it or are asked for."""
+    num_actors, num_gpus = share_out(setup.selfplay, setup.evaluator)
     num_groups = groups_per_actor(setup.selfplay, setup.evaluator)
     return OneMachine(num_actors=num_actors, num_groups=num_groups, num_gpus=num_gpus)

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from alphago.errors import check_config, check_count, memory_for
+from alphago.errors import (
+    HIGHEST_NUMBER,
+    LOWEST_NUMBER,
+    check_config,
+    check_count,
+    check_number,
+    memory_for,
+)
 from alphago.games.game import GameSpec
 from alphago.types import UInt8Array
 from train.row_ring import RowRing
@@ -19,6 +26,7 @@ from train.row_symmetries import transform_rows
 from train.targets import TrainingRows
 
 WINDOW_GROWTHS = ("fixed", "katago")
+MOST_POSITIONS = 10**12  # of a run; the powers in the law of a growing window stay finite
 
 
 @dataclass(kw_only=True)
@@ -53,23 +61,24 @@ class ReplayConfig:
 
     def __post_init__(self) -> None:
         """Checks the values."""
-        for name in ("window_size", "window_min"):
-            check_count(f"replay.{name}", getattr(self, name), at_least=1)
-        growth, exponent = self.window_growth, self.window_exponent
+        check_count("replay.window_size", self.window_size, at_least=1)
+        check_count("replay.window_min", self.window_min, at_least=1, at_most=MOST_POSITIONS)
+        growth = self.window_growth
         check_config(
             "replay.window_growth", growth, growth in WINDOW_GROWTHS, " or ".join(WINDOW_GROWTHS)
         )
-        check_config("replay.window_exponent", exponent, 0 < exponent <= 1, "above 0, at most 1")
-        for name in ("window_scale", "samples_per_position"):
+        for name, highest in (
+            ("window_exponent", 1),
+            ("window_scale", HIGHEST_NUMBER),
+            ("samples_per_position", HIGHEST_NUMBER),
+        ):
             value = getattr(self, name)
-            check_config(f"replay.{name}", value, 0 < value < math.inf, "a number above 0")
-        fraction = self.holdout_fraction
-        check_config("replay.holdout_fraction", fraction, 0 <= fraction <= 0.5, "from 0 to 0.5")
-        share = self.root_value_share
-        check_config("replay.root_value_share", share, 0 <= share <= 1, "from 0 to 1")
-        horizon = self.root_value_horizon
-        is_horizon = 1 <= horizon < math.inf
-        check_config("replay.root_value_horizon", horizon, is_horizon, "a number of at least 1")
+            check_number(f"replay.{name}", value, at_least=LOWEST_NUMBER, at_most=highest)
+        if self.holdout_fraction != 0:
+            fraction = self.holdout_fraction
+            check_number("replay.holdout_fraction", fraction, at_least=LOWEST_NUMBER, at_most=0.5)
+        check_number("replay.root_value_share", self.root_value_share, at_most=1)
+        check_number("replay.root_value_horizon", self.root_value_horizon, at_least=1)
 
 
 def window_size(config: ReplayConfig, positions_seen: int) -> int:

@@ -157,11 +157,11 @@ class Reporter:
         values |= self._results | self._state_of_the_run()
         self._results = {}
         is_shown = self._metrics.scalars(session.trainer.num_steps, values)
-        if is_shown and totals.records:
-            self._show_sample_game(totals.records[-1])
+        if is_shown and totals.newest:
+            self._show_sample_game(totals.newest[-1])
         if isinstance(session.game, Go):
             end = session.num_games
-            write_samples(session.run_dir, session.game, totals.records, end=end)
+            write_samples(session.run_dir, session.game, list(totals.newest), end=end)
 
     def _suite_values(self, result: SuiteResult) -> dict[str, float]:
         assert result.raw_policy is not None, "a network player has a raw policy"

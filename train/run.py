@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from alphago.errors import ActorsError
+from alphago.errors import ActorsError, EvaluationError, TrainingError
 from eval.gating import decide
 from selfplay.reports import PlayReport
 from train.config import RunConfig
@@ -62,6 +62,7 @@ def run(
     """
     play_and_learn = PLAY_AND_LEARN[config.loop]
     with (
+        _evaluation_errors(),
         progress,
         open_session(config, run_dir, resume=resume, team=team) as session,
         stop_on_signal(session.stop_rule, notify=progress.message),
@@ -92,6 +93,15 @@ def run(
             stopped_because=reason,
             best=session.best_checkpoint,
         )
+
+
+@contextmanager
+def _evaluation_errors() -> Iterator[None]:
+    """Turns what a network of the run's own making did into what ends learning."""
+    try:
+        yield
+    except EvaluationError as error:
+        raise TrainingError(str(error)) from error
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from alphago.errors import CheckpointError
-from alphago.files import read_file, reason, refuse_links, replace_file
+from alphago.files import mended_by_check, read_file, reason, refuse_links, replace_file
 
 STATE_FILE = "state.json"
 RECORDS_FOLDER = "records"
@@ -112,7 +112,8 @@ def read_sittings(run_dir: Path) -> int:
         raise CheckpointError(f"{path}: cannot be read: {reason(error)}") from error
     if not re.fullmatch("[0-9]{1,9}", text):
         raise CheckpointError(
-            f"{path}: got {text[:40]!r}, allowed: how often the run was worked on"
+            f"{path}: got {text[:40]!r}, allowed: how often the run was worked on;"
+            f" {mended_by_check(run_dir)}"
         )
     return int(text)
 

@@ -36,6 +36,8 @@ from train.weight_average import WeightAverage
 # this nothing is learnt. Auxiliary losses are as large as their units and weights make them.
 HIGHEST_LOSS = 100.0
 SMALLER = "use a smaller network, or fewer actors on this GPU"  # where the network has no room
+# What torch says, in a plain RuntimeError, where it finds no memory on a CPU or within a library.
+_NO_MEMORY = ("can't allocate memory", "out of memory", "ALLOC_FAILED")
 
 Network: TypeAlias = Callable[[torch.Tensor], NetworkOutputs]  # of planes [M, C, H, W]
 
@@ -92,7 +94,8 @@ class Trainer:
         self._all_outputs = AllOutputs(self.network)
         # What learns: with a team, its backward pass leaves the mean of all gradients behind.
         whole = self._all_outputs
-        self._learning = whole if team is None else DistributedDataParallel(whole)
+        with self._memory_errors(SMALLER):
+            self._learning = whole if team is None else DistributedDataParallel(whole)
         self._loss_weights = {name: config.weight_of(name) for name in network_config.auxiliary}
         self._is_team_up_to_date = False  # about weights and optimiser of this trainer
         self._parameters = dict(self.network.named_parameters())
@@ -105,7 +108,8 @@ class Trainer:
             weight_decay=config.weight_decay,
         )
         decay = config.ema_decay
-        self._average = None if decay is None else WeightAverage(self.network, decay)
+        with self._memory_errors(SMALLER):
+            self._average = None if decay is None else WeightAverage(self.network, decay)
 
     def step(self, rows: TrainingRows, progress: float) -> StepMetrics:
         """Makes one optimiser step, with the team if there is one.
@@ -148,8 +152,8 @@ class Trainer:
             TrainingError: as `step` does.
         """
         rate = learning_rate(self.config, self.num_steps, progress=progress)
-        buffers = [buffer.clone() for buffer in self.network.buffers()]
         with torch_threads(self._num_threads), self._memory_errors():
+            buffers = [buffer.clone() for buffer in self.network.buffers()]
             with self._exchange():
                 numbers, norm = self._find_gradient(share)
             loss, grad_norm = numbers["total"], numbers["grad_norm"]
@@ -339,7 +343,9 @@ class Trainer:
         """Turns a device out of memory into a message that says what to do."""
         try:
             yield
-        except torch.OutOfMemoryError as error:
+        except RuntimeError as error:  # torch.OutOfMemoryError is one
+            if not any(words in str(error) for words in _NO_MEMORY):
+                raise
             advice = advice or f"lower train.batch_size (now {self.config.batch_size})"
             raise TrainingError(
                 f"step {self.num_steps}: the device is out of memory; {advice}"

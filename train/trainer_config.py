@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from alphago.errors import check_config, check_count
+from alphago.errors import LOWEST_NUMBER, check_config, check_count, check_number
 from alphago.types import MAX_THREADS
 from train.auxiliary import AuxiliaryWeights
 from train.optimizers import OPTIMIZERS
@@ -68,15 +68,15 @@ class TrainerConfig(AuxiliaryWeights):
         )
         check_count("train.warmup_steps", self.warmup_steps, at_least=0)
         rate, clip, average = self.learning_rate, self.gradient_clip, self.ema_decay
-        check_config("train.learning_rate", rate, 0 < rate < math.inf, "a number above 0")
+        check_number("train.learning_rate", rate, at_least=LOWEST_NUMBER)
         check_config("train.momentum", self.momentum, 0 <= self.momentum < 1, "from 0 to below 1")
-        decay = self.weight_decay
-        check_config("train.weight_decay", decay, 0 <= decay < math.inf, "a number of at least 0")
+        check_number("train.weight_decay", self.weight_decay)
         fraction = self.final_learning_rate_fraction
         check_config(
             "train.final_learning_rate_fraction", fraction, 0 < fraction <= 1, "above 0, at most 1"
         )
-        check_config("train.gradient_clip", clip, clip is None or clip > 0, "above 0, or null")
+        if clip is not None:
+            check_number("train.gradient_clip", clip, at_least=LOWEST_NUMBER)
         is_decay = average is None or 0 < average < 1
         check_config("train.ema_decay", average, is_decay, "between 0 and 1, or null")
 

@@ -39,8 +39,9 @@ _LARGEST = {
 }
 _MOST_WEIGHTS = 1_000_000_000
 FINAL_LAYER_STD = 0.01  # first priors are close to uniform and first values close to 0
-# Put before every name by torch.compile and by data parallel wrappers.
-WRAPPER_PREFIXES = ("_orig_mod.", "module.")
+# Parts of names that torch.compile and data parallel wrappers add: in front, in any order, or
+# within where only a part of the network is wrapped. No layer of ours is called so.
+WRAPPERS = ("_orig_mod", "module")
 _MAX_FAULTS_SHOWN = 4  # in an error message, which shall stay one readable line
 
 
@@ -269,6 +270,4 @@ def _named_tensors(module: nn.Module) -> dict[str, Tensor]:
 
 
 def _plain_name(name: str) -> str:
-    for prefix in WRAPPER_PREFIXES:
-        name = name.removeprefix(prefix)
-    return name
+    return ".".join(part for part in name.split(".") if part not in WRAPPERS)

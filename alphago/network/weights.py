@@ -32,7 +32,7 @@ POSITIONS_FILE = "positions.safetensors"
 CHECKPOINT_SCHEMA_VERSION = 1  # of the manifest and of the files beside it
 _FILE_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
 _MOST_MANIFEST_BYTES = MIB
-_MOST_POSITION_BYTES = 64 * MIB  # eight positions' cells in each
+MOST_POSITION_BYTES = 64 * MIB  # eight positions' cells in each
 _WEIGHT_KINDS = "biuf"  # of dtypes: what numpy knows itself
 _MANIFEST_TYPES: dict[str, tuple[type, str]] = {  # by entry, with what is allowed in words
     "game": (str, "the name of a game"),
@@ -139,7 +139,7 @@ def read_positions(path: Path) -> UInt8Array:
     if sizes.dtype != np.int64 or sizes.shape != (4,) or bits.dtype != np.uint8:
         raise CheckpointError(f"{path}: holds no positions ({bits.dtype} for {sizes.dtype})")
     shape: list[int] = sizes.tolist()
-    if bits.size > _MOST_POSITION_BYTES:  # eight times as many once they are unpacked
+    if bits.size > MOST_POSITION_BYTES:  # eight times as many once they are unpacked
         raise CheckpointError(f"{path}: holds too many positions ({bits.size} bytes)")
     # numpy fills up bits that are missing with zeros.
     if min(shape) < 1 or bits.shape != (-(-math.prod(shape) // 8),):

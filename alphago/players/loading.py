@@ -19,12 +19,14 @@ from alphago.files import (
     CHECKPOINTS_FOLDER,
     CONFIG_FILE,
     MANIFEST_FILE,
+    mended_by_check,
     read_text_file,
     reason,
 )
 from alphago.games import make_game
 from alphago.games.game import Game, GameSpec
-from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator
+from alphago.network.evaluator import EvaluatorConfig, NetworkEvaluator, choose_device
+from alphago.network.inference import choose_backend
 from alphago.network.network import NetworkConfig
 from alphago.network.symmetric_evaluator import SymmetricEvaluator
 from alphago.network.weights import NetworkInfo, load_player_network
@@ -139,6 +141,7 @@ def load_evaluator(
 
     Raises:
         PlayerError: if int8 is asked for and there are no positions to calibrate it on.
+        CheckpointError: if the weights do not fit the network.
     """
     positions = _positions_for(game, found)
     if precision == "int8" and positions is None:
@@ -147,11 +150,26 @@ def load_evaluator(
             f" positions of {game.spec.name} to calibrate it on"
         )
     wanted = config.precision if precision is None else precision
-    evaluator = NetworkEvaluator(game, found.info.network, replace(config, precision=wanted))
-    evaluator.load_weights(found.weights, positions)
+    usable = usable_here(config) if precision is None else replace(config, precision=precision)
+    evaluator = NetworkEvaluator(game, found.info.network, usable)
+    try:
+        evaluator.load_weights(found.weights, positions)
+    except CheckpointError as error:  # which knows the weights alone
+        raise CheckpointError(f"{found.folder}: {error}") from error
     if wanted not in ("auto", evaluator.inference.precision):
         logger.warning("%s: precision: got %s, plays with %s", name, wanted, evaluator.inference)
     return evaluator
+
+
+def usable_here(config: EvaluatorConfig) -> EvaluatorConfig:
+    """Returns a run's settings without an int8 that this machine's backend has not.
+
+    What a run on a CPU asked for is no reason to refuse its network on a machine with a GPU.
+    """
+    backend = choose_backend(config.backend, choose_device(config.device))
+    if config.precision == "int8" and backend == "torch":
+        return replace(config, precision="auto")
+    return config
 
 
 def _positions_for(game: Game, found: FoundNetwork) -> UInt8Array | None:
@@ -228,6 +246,8 @@ def read_play_settings(path: Path) -> PlaySettings:
         evaluator: dict[str, Any] = config["evaluator"]
         if evaluator["device"] == "cuda":
             evaluator["device"] = "auto"  # what was learnt on a GPU plays on any machine
+        if evaluator.get("backend") == "openvino":
+            evaluator["backend"] = "auto"  # as it is on a CPU; a GPU has none
         return PlaySettings(
             search=SearchConfig(**(_EARLIER_SEARCH | config["search"])),
             evaluator=EvaluatorConfig(**(_EARLIER_EVALUATOR | evaluator)),
@@ -262,7 +282,10 @@ def _best_checkpoint(run: Path) -> Path:
     except ValueError as error:
         raise CheckpointError(f"{pointer}: no text ({error})") from error
     if name not in {folder.name for folder in _checkpoints(run).values()}:
-        raise CheckpointError(f"{pointer}: names the checkpoint {name[:40]!r}, which is not there")
+        raise CheckpointError(
+            f"{pointer}: names the checkpoint {name[:40]!r}, which is not there;"
+            f" {mended_by_check(run)}"
+        )
     return run / CHECKPOINTS_FOLDER / name
 
 

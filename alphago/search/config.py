@@ -1,9 +1,8 @@
 """The constants of PUCT and of the noise at its root."""
 
-import math
 from dataclasses import dataclass
 
-from alphago.errors import check_config
+from alphago.errors import LOWEST_NUMBER, check_number
 
 
 @dataclass(kw_only=True)
@@ -31,10 +30,7 @@ class SearchConfig:
     def __post_init__(self) -> None:
         """Checks the values."""
         for name in ("exploration_init", "fpu_reduction", "root_fpu_reduction"):
-            value = getattr(self, name)
-            check_config(f"search.{name}", value, 0 <= value < math.inf, "a number of at least 0")
+            check_number(f"search.{name}", getattr(self, name))
         for name in ("exploration_base", "noise_concentration"):
-            value = getattr(self, name)
-            check_config(f"search.{name}", value, 0 < value < math.inf, "a number above 0")
-        weight = self.noise_weight
-        check_config("search.noise_weight", weight, 0 <= weight <= 1, "a number from 0 to 1")
+            check_number(f"search.{name}", getattr(self, name), at_least=LOWEST_NUMBER)
+        check_number("search.noise_weight", self.noise_weight, at_most=1)

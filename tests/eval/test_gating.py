@@ -115,14 +115,14 @@ def test_modes():
     ("key", "value", "allowed"),
     [
         ("mode", "on", "gate or off or always"),
-        ("num_games", 0, "an even integer of at least 2"),
-        ("num_games", 7, "an even integer of at least 2"),
-        ("num_games", 4.0, "an even integer of at least 2"),
+        ("num_games", 0, "an even integer from 2 to 1000000"),
+        ("num_games", 7, "an even integer from 2 to 1000000"),
+        ("num_games", 4.0, "an even integer from 2 to 1000000"),
         ("num_simulations", -1, "an integer from 0 to 1000000"),
         ("threshold_percent", 0.55, "an integer of at least 0"),
         ("threshold_percent", -5, "an integer of at least 0"),
         ("threshold_percent", True, "an integer of at least 0"),
-        ("opening_plies", -1, "an integer of at least 0"),
+        ("opening_plies", -1, "an integer from 0 to 10000"),
     ],
 )
 def test_wrong_settings_are_named(key, value, allowed):

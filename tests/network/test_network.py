@@ -218,11 +218,21 @@ def test_read_only_weights_and_batch_counters_are_taken():
     load_weights(network, weights)
 
 
-def test_names_given_by_wrappers_are_understood():
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda name: f"_orig_mod.{name}",
+        lambda name: f"_orig_mod.module.{name}",  # data parallel, then compiled
+        lambda name: f"module._orig_mod.{name}",
+        lambda name: f"module.module.{name}",
+        lambda name: name.replace("blocks.0.", "blocks.0._orig_mod."),  # a part is compiled
+    ],
+)
+def test_names_given_by_wrappers_are_understood(wrap):
     spec, config = make_spec(), make_config()
     plain = make_trained(spec, config, seed=1)
     wrapped = torch.nn.DataParallel(make_network(spec, config, seed=2))
-    load_weights(wrapped, {f"_orig_mod.{name}": w for name, w in weights_of(plain).items()})
+    load_weights(wrapped, {wrap(name): w for name, w in weights_of(plain).items()})
     assert weights_of(wrapped).keys() == weights_of(plain).keys()
     assert torch.equal(wrapped.module.stem.weight, plain.stem.weight)
 

@@ -4,15 +4,17 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+import torch
 import yaml
 
 from alphago.errors import CheckpointError, PlayerError
 from alphago.games import make_game
-from alphago.network import NetworkConfig, make_network, save_weights, weights_of
+from alphago.network import NetworkConfig, evaluator, make_network, save_weights, weights_of
+from alphago.network.evaluator import choose_plan
 from alphago.network.network import HEADS
-from alphago.players import game_of_player, make_player
+from alphago.players import game_of_player, loading, make_player
 from alphago.players.budget import most_visits
-from alphago.players.loading import check_plays
+from alphago.players.loading import check_plays, read_play_settings, usable_here
 from alphago.search.search import SearchConfig
 from alphago.search.tree import node_bytes
 from train.checkpoint import Checkpoint, save_checkpoint, write_best
@@ -110,6 +112,19 @@ def test_what_a_run_writes_can_be_played(tmp_path):
     assert raw_choice(f"{tmp_path}:simulations=0,step=700") == [7]
 
 
+@pytest.mark.parametrize(("device", "backend"), [("cuda", "torch"), ("cpu", "openvino")])
+def test_what_a_run_on_a_cpu_asked_for_is_a_wish_on_a_gpu(device, backend, tmp_path, monkeypatch):
+    for module in (evaluator, loading):
+        monkeypatch.setattr(module, "choose_device", lambda name: torch.device(device))
+    saved = yaml.safe_load(CONFIG)
+    saved["evaluator"] |= {"device": "auto", "backend": "openvino", "precision": "int8"}
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(saved))
+    usable = usable_here(read_play_settings(path).evaluator)
+    assert usable.precision == ("auto" if device == "cuda" else "int8")
+    assert choose_plan(replace(usable, precision="fp32")).backend == backend
+
+
 @pytest.mark.parametrize(
     ("options", "action"),
     [("", 2), (",step=best", 2), (",step=latest", 3), (",step=100", 1), (",step=00300", 3)],
@@ -126,6 +141,15 @@ def test_a_run_without_a_best_network_plays_the_latest(run):
 @pytest.mark.parametrize(("options", "action"), [("", 3), (",step=best", 2), (",step=300", 3)])
 def test_a_checkpoint_plays_its_own_network(run, options, action):
     assert raw_choice(f"{run}/checkpoints/00000300:simulations=0{options}") == [action]
+
+
+def test_weights_that_do_not_fit_are_told_with_their_folder(tmp_path):
+    weights = favourite(3)
+    del weights["stem.weight"]
+    folder = tmp_path / "a checkpoint"
+    write_networks(folder, {"weights": weights}, step=3, game="tic_tac_toe", network=NETWORK)
+    with pytest.raises(CheckpointError, match=f"^{folder}: the weights .*stem.weight is missing"):
+        make_player(str(folder))
 
 
 def test_without_a_number_of_simulations_there_are_400(run):
@@ -219,7 +243,7 @@ def test_folders_that_hold_no_network_are_refused(tmp_path, run):
     with pytest.raises(CheckpointError, match="no checkpoint yet"):
         make_player(str(tmp_path))
     (run / "best").write_text("00000999")
-    with pytest.raises(CheckpointError, match="'00000999', which is not there"):
+    with pytest.raises(CheckpointError, match="'00000999', which is not there; .*--repair"):
         make_player(str(run))
 
 

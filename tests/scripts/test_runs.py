@@ -3,16 +3,20 @@
 import dataclasses
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
+from alphago.errors import TrainingError
 from alphago.network import evaluator
 from scripts.main import main
 from scripts.train import describe_best, options_to_go_on, program
 from tests.scripts.tiny_run import TINY, tiny_config
+from train.checkpoint import newest_checkpoint
 from train.run import RunResult
 from train.stopping import INTERRUPTED, TARGET_REACHED
 
@@ -277,7 +281,7 @@ def test_resume_refuses_what_a_run_cannot_change(
     [
         (b"game: [", "line 1"),
         (b"\xff\xfe\x00", "decode"),
-        (b"", "missing"),
+        (b"", "is empty; `alphago check"),
         (b"- 1\n", ""),
         (b"unknown: 1\n", "unknown"),
         (b"seed: x\n", "seed"),
@@ -396,3 +400,37 @@ def test_commands_shown_work_without_an_active_environment(
     assert program("alphago") == str(tool.relative_to("/"))
     monkeypatch.setenv("PATH", str(tool.parent))
     assert program("alphago") == "alphago"
+
+
+def test_actors_that_share_cpus_are_told_before_ray_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[str] = []
+
+    def refuse(**resources: int) -> None:
+        told.extend(caplog.messages)
+        raise TrainingError("Ray does not start")
+
+    monkeypatch.setattr("scripts.ray_session.ray_session", refuse)
+    monkeypatch.setattr("train.pools.usable_cpus", lambda: 3)
+    for num_actors in (3, 16):
+        words = ["selfplay=ray", f"selfplay.num_actors={num_actors}"]
+        assert main(["train", *TINY, *words, f"run_dir={tmp_path / str(num_actors)}"]) == 1
+    assert told == ["selfplay.num_actors=16 on 3 usable CPUs: the actors share them"]
+
+
+def test_a_run_that_diverges_fails_and_can_be_resumed_from_what_was_sound(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    words = ["train.learning_rate=1e6", "train.warmup_steps=0", f"run_dir={folder}"]
+    assert main(["train", *TINY, *words]) == 1
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert re.match(r"alphago train: error: step [0-9]+: training has diverged", error)
+    found = newest_checkpoint(folder)
+    assert found is not None
+    assert all(np.isfinite(array).all() for array in found[1].trainer_tensors.values())
+    assert main(["resume", str(folder), "train.learning_rate=1e-3"]) == 0
+    found = newest_checkpoint(folder)
+    assert found is not None
+    assert found[1].step > 0

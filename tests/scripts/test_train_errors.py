@@ -34,7 +34,7 @@ WRONG = [
     (["train.batch_size=null"], ["train.batch_size", "'null'", "an integer"]),
     (["seed=true"], ["seed", "'true'"]),
     (["seed=-1"], ["seed", "-1"]),
-    (["selfplay.num_actors=-1"], ["selfplay.num_actors", "-1", "at least 1"]),
+    (["selfplay.num_actors=-1"], ["selfplay.num_actors", "-1", "from 1 to"]),
     (["gate.num_games=3"], ["gate.num_games", "3", "even"]),
     (["loop=sync"], ["loop", "'sync'", "synchronous"]),
     (["hydra.ouput_subdir=x"], ["hydra.ouput_subdir", "run_dir"]),
@@ -95,6 +95,14 @@ WRONG = [
     (["network.num_blocks=1000000000"], ["network.num_blocks", "from 1 to"]),
     (["network.num_blocks=1000", "network.num_channels=4000"], ["network", "weights"]),
     (["evaluator.num_threads=1000000"], ["evaluator.num_threads", "from 1 to"]),
+    (["selfplay.num_actors=1000000"], ["selfplay.num_actors", "from 1 to 10000"]),
+    # Numbers whose sums or products are none.
+    (["replay.samples_per_position=1e308"], ["replay.samples_per_position", "from 1e-09 to"]),
+    (["selfplay.random_opening_plies=10000000000000000000"], ["random_opening_plies", "10000"]),
+    (["replay.window_growth=katago", "replay.window_scale=1e308"], ["replay.window_scale"]),
+    (["replay.window_min=" + "9" * 310], ["replay.window_min", "from 1 to"]),
+    (["replay.window_exponent=1e-320"], ["replay.window_exponent", "from 1e-09 to 1"]),
+    (["search.noise_concentration=1e-310"], ["search.noise_concentration"]),
 ]
 
 

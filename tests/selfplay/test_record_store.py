@@ -10,7 +10,13 @@ from alphago.errors import RecordError
 from alphago.games import make_game
 from selfplay import record_store
 from selfplay.record_store import RecordStore, keep_only, numbers_given, record_files
-from selfplay.records import GameRecord, is_held_out, read_records, write_records
+from selfplay.records import (
+    GameRecord,
+    bytes_of_record,
+    is_held_out,
+    read_records,
+    write_records,
+)
 from tests.reference.game_records import make_record, random_records
 
 TTT = make_game("tic_tac_toe")
@@ -35,6 +41,24 @@ def test_the_store_numbers_games_without_gaps(tmp_path: Path) -> None:
     assert names == ["000000000-2.npz", "000000002-4.npz", "000000006-6.npz"]
     assert store.num_games == 12
     assert RecordStore(tmp_path / "records", "tic_tac_toe").num_games == 12
+
+
+def test_many_large_games_are_spread_over_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = random_records(TTT, num_games=12, seed=5)
+    most = 3 * max(map(bytes_of_record, records))
+    monkeypatch.setattr(record_store, "BYTES_PER_FILE", most)
+    store = RecordStore(tmp_path / "records", "tic_tac_toe")
+    store.append(records)
+    files = [read_records(file.path) for file in record_files(store.folder)]
+    assert len(files) > 1
+    assert all(sum(map(bytes_of_record, games)) <= most for games in files)
+    assert numbers(store.since(0)) == numbers(records)
+    assert store.num_games == 12
+    monkeypatch.setattr(record_store, "BYTES_PER_FILE", 1)  # no game fits: one in each
+    store.append(records[:2])
+    assert [file.num_games for file in record_files(store.folder)[-2:]] == [1, 1]
 
 
 def test_games_found_are_fewer_than_numbers_given_where_files_are_gone(tmp_path: Path) -> None:

@@ -326,6 +326,17 @@ def test_numbers_that_are_not_finite_are_not_saved_in_the_state(tmp_path: Path) 
     assert names(tmp_path) == []
 
 
+def test_a_state_that_could_not_be_read_is_not_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_checkpoint(tmp_path, make_checkpoint(step=3))
+    monkeypatch.setattr(train.checkpoint, "_MOST_TEXT_BYTES", 20_000)
+    games = replace(make_checkpoint(step=3), state={"games": [0] * 10_000})
+    with pytest.raises(CheckpointError, match=r"state\.json: not saved: .*selfplay\.num_games"):
+        save_checkpoint(tmp_path, games)
+    assert load_checkpoint(tmp_path / "checkpoints" / "00000003").state["games"] == 5
+
+
 @pytest.mark.parametrize("number_of_flush", [1, 4, 8, 12])
 def test_a_full_disk_is_named_and_the_older_checkpoint_still_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number_of_flush: int

@@ -5,6 +5,8 @@ import math
 import pytest
 
 from alphago.errors import AlphagoError, ConfigError
+from alphago.games import make_game
+from alphago.network.weights import MOST_POSITION_BYTES
 from tests.train.tiny import game_config, selfplay_config, tiny_config
 from train.config import RayConfig
 
@@ -92,6 +94,14 @@ def test_a_minibatch_larger_than_the_window_is_refused_by_both_names() -> None:
         ConfigError, match=r"^train\.batch_size: got 31.* replay\.window_size, which is 30$"
     ):
         tiny_config(changes | {"train.batch_size": 31})
+
+
+def test_more_positions_than_a_checkpoint_can_hold_are_refused() -> None:
+    game = game_config("go_25x25")
+    most = 8 * MOST_POSITION_BYTES // math.prod(make_game("go_25x25").spec.observation_shape)
+    assert tiny_config({"evaluator.num_positions": most}, game=game)
+    with pytest.raises(ConfigError, match=rf"^evaluator\.num_positions: .* {most} of go_25"):
+        tiny_config({"evaluator.num_positions": most + 1}, game=game)
 
 
 def test_nobody_resigns() -> None:

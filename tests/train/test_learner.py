@@ -8,7 +8,7 @@ import pytest
 
 from alphago.errors import RecordError, TrainingError
 from selfplay.record_store import RecordStore
-from selfplay.reports import ActorMemory, PlayReport, PlayStats
+from selfplay.reports import ActorMemory, PlayReport, PlayStats, sum_of_stats
 from tests.reference.game_records import random_records
 from tests.train.tiny import tiny_config
 from tests.train.training_setups import TTT, make_trainer, random_rows
@@ -160,7 +160,7 @@ def test_totals_of_an_iteration_by_hand() -> None:
     assert totals.memory() == {}
     totals.add([PlayReport(records[:1], stats, small), PlayReport(records[1:], stats, large)])
     assert list(totals.memory().values()) == [2.0, 4.0, 0.5]
-    assert totals.num_games == 4
+    assert totals.num_games == len(totals.newest) == 4
     # Two actors played three seconds each, side by side.
     rates, num_moves = totals.rates(2), sum(len(r.actions) for r in records)
     assert rates["selfplay/positions_per_s"] == pytest.approx(30 / 3)
@@ -175,3 +175,15 @@ def test_totals_of_an_iteration_by_hand() -> None:
         "selfplay/batch_fill": 0.75,
         "selfplay/cache_hits": 0.25,
     }
+
+
+def test_totals_keep_the_newest_games_alone() -> None:
+    records = random_records(TTT, num_games=30, seed=3)
+    totals = PlayTotals()
+    for first in range(0, 30, 10):
+        report = PlayReport(records[first : first + 10], sum_of_stats([]), ActorMemory(0, 0, 0))
+        totals.add([report])
+    assert totals.num_games == 30
+    assert list(totals.newest) == records[-4:]
+    mean = sum(len(record.actions) for record in records) / 30
+    assert totals.game_facts()["selfplay/game_length"] == pytest.approx(mean)

@@ -37,20 +37,17 @@ def make(cluster: str | None = None, *, sitting: int = 0, **changes: object) -> 
     return make_pool(setup, cluster=cluster, num_spared=1, sitting=sitting)
 
 
-def test_the_default_is_an_actor_per_usable_cpu_and_more_are_said_to_share(
-    asked: list[tuple[Mapping[str, Place], int]], caplog: pytest.LogCaptureFixture
+def test_the_default_is_an_actor_per_usable_cpu(
+    asked: list[tuple[Mapping[str, Place], int]],
 ) -> None:
-    with caplog.at_level(logging.WARNING):
-        make()
-        make(num_actors=2, sitting=1)
-        assert caplog.text == ""
-        make(num_actors=16, sitting=2)
+    make()
+    make(num_actors=2, sitting=1)
+    make(num_actors=16, sitting=2)
     assert [(places[""].num_actors, first) for places, first in asked] == [
         (3, 0),
         (2, ACTORS_PER_SITTING),
         (16, 2 * ACTORS_PER_SITTING),
     ]
-    assert "num_actors=16 on 3 usable CPUs" in caplog.text
     assert isinstance(make(mode="inline"), InlinePool)
 
 

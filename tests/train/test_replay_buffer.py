@@ -8,9 +8,10 @@ from alphago.errors import ConfigError, RecordError
 from alphago.games import make_game
 from alphago.games.game import Game
 from selfplay.record_store import RecordStore
-from selfplay.records import is_held_out
+from selfplay.records import GameRecord, is_held_out
 from tests.games.playthrough import GOLDEN_NAMES
 from tests.reference.game_records import make_record, random_records
+from train import games_to_rows
 from train.games_to_rows import append_games, append_sound_games
 from train.replay_buffer import ReplayBuffer, ReplayConfig, bytes_of_window, window_size
 from train.targets import TrainingRows, rows_from_records
@@ -302,3 +303,25 @@ def test_a_growing_window_leaves_older_positions_unused() -> None:
 def test_settings_out_of_range_are_named(key: str, value: object) -> None:
     with pytest.raises(ConfigError, match=f"replay.{key}"):
         replay_config(**{key: value})
+
+
+@pytest.mark.parametrize("num_moves", [1, 40])
+def test_batches_that_are_bounded_by_moves_give_the_same_rows(
+    num_moves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = random_records(TTT, num_games=30, seed=3)
+    config = replay_config(window_size=500, holdout_fraction=0.25)
+    whole, parted = (ReplayBuffer(TTT.spec, config) for _ in range(2))
+    append_games(whole, TTT, records)
+    sizes: list[int] = []
+
+    def count(game: Game, games: list[GameRecord], **options: object) -> TrainingRows:
+        sizes.append(sum(len(record.actions) for record in games))
+        return rows_from_records(game, games, **options)
+
+    monkeypatch.setattr(games_to_rows, "MOVES_PER_REPLAY", num_moves)
+    monkeypatch.setattr(games_to_rows, "rows_from_records", count)
+    append_games(parted, TTT, records)
+    assert max(sizes) <= max(num_moves, 9)  # the longest game of Tic-tac-toe
+    for one, other in zip(positions(whole), positions(parted), strict=True):
+        np.testing.assert_array_equal(one, other)

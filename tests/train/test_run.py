@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import train.learner as learner_module
 import train.run as run_module
-from alphago.errors import ActorsError, CheckpointError
+from alphago.errors import ActorsError, CheckpointError, TrainingError
 from selfplay.pool import InlinePool
 from selfplay.record_store import RecordStore
 from selfplay.records import GameRecord
-from selfplay.reports import PlayReport
+from selfplay.reports import NewNetwork, PlayReport
 from tests.train.tiny import (
     FakeProgress,
     log_lines,
@@ -524,3 +525,18 @@ def test_no_step_is_made_while_no_game_arrives(
     positions = log_lines(tmp_path / "run")[-1]["replay/positions"]
     assert result.step == 2 * positions // 16
     assert sum("waits for new games" in message for message in progress.messages) > 10
+
+
+def test_a_network_that_answers_with_no_numbers_ends_the_run_as_learning_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def publish(session: Session) -> None:
+        broken = {
+            name: np.full_like(array, np.nan) if array.dtype == np.float32 else array
+            for name, array in session.best.items()
+        }
+        session.pool.publish(NewNetwork(0, broken, session.positions, 4))
+
+    monkeypatch.setattr(Session, "publish", publish)
+    with pytest.raises(TrainingError, match="not finite"):
+        train(tmp_path / "run", tiny_config(games=6))

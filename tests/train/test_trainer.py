@@ -362,12 +362,25 @@ def test_settings_out_of_range_are_named(key: str, value: object) -> None:
         trainer_config(**{key: value})
 
 
-def test_a_device_without_memory_names_the_batch_size_and_changes_nothing() -> None:
+NO_MEMORY = [
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB."),
+    RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:116] err == 0. DefaultCPUAllocator: can't allocate memory:"
+        " you tried to allocate 800000000000 bytes. Error code 12 (Cannot allocate memory)"
+    ),
+    RuntimeError("CUDNN_STATUS_ALLOC_FAILED"),
+]
+
+
+@pytest.mark.parametrize("error", NO_MEMORY, ids=["cuda", "cpu", "library"])
+def test_a_device_without_memory_names_the_batch_size_and_changes_nothing(
+    error: RuntimeError,
+) -> None:
     trainer = make_trainer()
     before = trainer.play_weights()
 
     def refuse(*arguments: object) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
+        raise error
 
     hook = next(trainer.network.children()).register_forward_hook(refuse)
     for action in (
@@ -392,3 +405,23 @@ def test_a_device_without_memory_for_the_network_says_so(monkeypatch: pytest.Mon
     monkeypatch.setattr(torch.nn.Module, "to", refuse)
     with pytest.raises(TrainingError, match="out of memory; use a smaller network"):
         make_trainer()
+
+
+def test_a_device_without_memory_for_the_average_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise NO_MEMORY[0]
+
+    monkeypatch.setattr("train.trainer.WeightAverage", refuse)
+    with pytest.raises(TrainingError, match="out of memory; use a smaller network"):
+        make_trainer(ema_decay=0.9)
+
+
+def test_other_errors_of_torch_come_through() -> None:
+    trainer = make_trainer()
+
+    def refuse(*arguments: object) -> None:
+        raise RuntimeError("shapes do not fit")
+
+    next(trainer.network.children()).register_forward_hook(refuse)
+    with pytest.raises(RuntimeError, match="^shapes do not fit"):
+        trainer.step(random_rows(1), 0.0)
