@@ -12,7 +12,7 @@ from alphago.network.network import NetworkConfig
 from alphago.network.precision import Inference
 from alphago.search import GumbelConfig, SearchConfig
 from selfplay.config import SelfPlayConfig
-from selfplay.cpus import numbered_cpu
+from selfplay.cpus import claim_cpu
 from selfplay.groups import play_groups, restore_groups, snapshot_groups
 from selfplay.play import SelfPlay
 from selfplay.reports import NewNetwork, PlayReport
@@ -82,7 +82,7 @@ class SelfPlayActor:
             for number, (game, evaluator) in enumerate(zip(games, self._evaluators, strict=True))
         ]
         is_shared = num_groups > 1 and uses_gpu(setup.evaluator)
-        self._cpu = numbered_cpu(seat) if is_shared else None
+        self._cpu = claim_cpu(seat) if is_shared else None
 
     @property
     def bytes_per_game(self) -> float:

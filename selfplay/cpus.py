@@ -1,16 +1,19 @@
-"""How many CPUs this process may use, which in a container is fewer than the host has."""
+"""How many CPUs this process may use, in a container fewer than the host has, and which one."""
 
 import contextlib
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+import socket
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 _OWN_GROUPS = Path("/proc/self/cgroup")  # lines of hierarchy:controllers:path
 _MOUNT = Path("/sys/fs/cgroup")
 _TOPOLOGY = Path("/sys/devices/system/cpu")
+_CLAIM_NAME = "\0alphago.cpu."  # name of the claim of a CPU, without its number; \0: in no folder
 
 
 class CpuLimits(NamedTuple):
@@ -44,12 +47,48 @@ def usable_cpus() -> int:
     return max(1, min(limits.allowed, math.floor(quota)))
 
 
-def numbered_cpu(number: int) -> int | None:
-    """Returns an allowed CPU, another one for each number while there are some; None off Linux."""
+def claim_cpu(seat: int) -> int | None:
+    """Returns an allowed CPU that is this process's until it ends; None off Linux.
+
+    Each one that claims has another CPU, also those of other runs on the machine, and a core of its
+    own while there are some. When all are claimed they are shared.
+
+    Args:
+        seat: number of the one that claims among those of its run, which are spread by it.
+    """
     if not hasattr(os, "sched_getaffinity"):
         return None
-    allowed = sorted(os.sched_getaffinity(0))
-    return allowed[number % len(allowed)]
+    cpus = _cores_first(os.sched_getaffinity(0))
+    place = seat % len(cpus)
+    in_turn = cpus[place:] + cpus[:place]
+    return next((cpu for cpu in in_turn if _claim(cpu)), in_turn[0])
+
+
+def _cores_first(cpus: Collection[int]) -> list[int]:
+    """Returns the first thread of each core, then the second one of each, and so on."""
+    num_before: Counter[int] = Counter()
+    ranked = []
+    for cpu in sorted(cpus):
+        core = _core_of(cpu)
+        ranked.append((num_before[core], core, cpu))
+        num_before[core] += 1
+    return [cpu for _, _, cpu in sorted(ranked)]
+
+
+def _claim(cpu: int) -> bool:
+    """Claims a CPU, and tells whether that was possible.
+
+    A claim is a socket with a name that only one can have. It is in no folder, and the system frees
+    it however the process ends. Containers do not see each other's.
+    """
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        claim.bind(f"{_CLAIM_NAME}{cpu}")
+    except OSError:  # another one has it, or the system has no such names
+        claim.close()
+        return False
+    claim.detach()  # kept open
+    return True
 
 
 def keep_thread_on(cpu: int | None) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,10 @@ import pytest
 from scripts.machine import memory_limit
 from selfplay import cpus
 from selfplay.cpus import (
+    claim_cpu,
     cpu_limits,
     keep_process_on,
     most_shares,
-    numbered_cpu,
     shares_of_cpus,
     usable_cpus,
 )
@@ -179,11 +180,54 @@ def test_where_there_is_no_affinity_the_cpus_of_the_machine_count(
     assert usable_cpus() == 1
 
 
-def test_numbers_go_round_the_allowed_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def no_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the test's claims have names of their own; they end with this process."""
+    monkeypatch.setattr(cpus, "_CLAIM_NAME", f"\0alphago.test.{uuid.uuid4()}.")
+
+
+def test_seats_have_a_cpu_each_and_go_round_when_all_are_claimed(
+    no_claims: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {9, 2, 5})
-    assert [numbered_cpu(number) for number in range(5)] == [2, 5, 9, 2, 5]
+    assert [claim_cpu(seat) for seat in range(5)] == [2, 5, 9, 2, 5]
     monkeypatch.delattr(os, "sched_getaffinity")
-    assert numbered_cpu(0) is None
+    assert claim_cpu(0) is None
+
+
+def test_seats_are_on_cores_of_their_own_before_they_share_any(
+    no_claims: None, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2, 3, 5})
+    for cpu, text in enumerate(["0-1", "0-1", "2-3", "2-3", "4-5", "4-5"]):
+        host.has_siblings(cpu, text)
+    assert [claim_cpu(seat) for seat in range(5)] == [0, 2, 5, 1, 3]
+
+
+def test_actors_of_two_runs_have_different_cpus(
+    no_claims: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(6)))
+    first = [claim_cpu(seat) for seat in range(2)]
+    second = [claim_cpu(seat) for seat in range(3)]
+    assert first == [0, 1]
+    assert second == [2, 3, 4]
+
+
+def test_a_claim_ends_with_its_process(no_claims: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
+    program = (
+        "import sys; from selfplay import cpus; cpus._CLAIM_NAME = chr(0) + sys.argv[1];"
+        " cpus._claim(0); print(flush=True); sys.stdin.read()"
+    )
+    words = [sys.executable, "-W", "error", "-c", program, cpus._CLAIM_NAME[1:]]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        assert claim_cpu(0) == 1
+        other.kill()
+        other.wait()
+    assert claim_cpu(0) == 0
 
 
 def test_shares_are_equal_and_what_is_left_over_stays_idle(monkeypatch: pytest.MonkeyPatch) -> None:

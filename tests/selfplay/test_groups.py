@@ -116,7 +116,9 @@ def test_groups_that_wait_for_a_gpu_share_one_cpu(monkeypatch: pytest.MonkeyPatc
         watch(group, lambda: seen.add(frozenset(os.sched_getaffinity(0))))
     allowed = sorted(os.sched_getaffinity(0))
     actor.play(6)
-    assert seen == {frozenset([allowed[3 % len(allowed)]])}
+    (cpus,) = seen
+    assert len(cpus) == 1
+    assert cpus < set(allowed) or len(allowed) == 1
     assert sorted(os.sched_getaffinity(0)) == allowed  # other threads are free
 
 
