@@ -127,8 +127,9 @@ def learn_from_given_games(session: Session, reporter: Reporter) -> None:
     if session.counters.iteration or not session.learner.may_learn():
         return
     reporter.phase("learning from given games")
-    while session.learner.may_learn() and not session.stop_rule.is_urgent():
-        learn_step(session, reporter)
+    with session.learning_alone():
+        while session.learner.may_learn() and not session.stop_rule.is_urgent():
+            learn_step(session, reporter)
     promote_if_better(session, reporter)
     session.save()
 

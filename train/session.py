@@ -3,8 +3,8 @@
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,12 @@ from train.run_state import (
 )
 from train.stopping import Clock, StopRule
 from train.stored_games import GamesAgain, append_stored_games, refill_window
-from train.trainer_setup import cpus_while_actors_play, make_trainer, trainer_setup
+from train.trainer_setup import (
+    cpus_while_actors_play,
+    make_trainer,
+    num_threads_of,
+    trainer_setup,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +84,7 @@ class Session:
         self.store = RecordStore(run_dir / RECORDS_FOLDER, self.game.spec.name)
         setup = trainer_setup(config, device=choose_device(config.evaluator.device).type)
         self.trainer = make_trainer(setup, team)
+        self._threads_alone = num_threads_of(replace(setup, is_beside_actors=False), team)
         self.learner = Learner(
             self.game,
             self.store,
@@ -162,6 +168,10 @@ class Session:
         self.pool.close()
 
     # ----- what run.py asks for
+
+    def learning_alone(self) -> AbstractContextManager[None]:
+        """Encloses learning while nobody plays: it may take all CPUs."""
+        return self.trainer.on_threads(self._threads_alone)
 
     def is_interrupted(self) -> bool:
         """Tells whether Ctrl-C was pressed."""

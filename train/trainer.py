@@ -111,6 +111,15 @@ class Trainer:
         with self._memory_errors(SMALLER):
             self._average = None if decay is None else WeightAverage(self.network, decay)
 
+    @contextmanager
+    def on_threads(self, num_threads: int) -> Iterator[None]:
+        """Lets steps take another number of CPU threads meanwhile."""
+        before, self._num_threads = self._num_threads, num_threads
+        try:
+            yield
+        finally:
+            self._num_threads = before
+
     def step(self, rows: TrainingRows, progress: float) -> StepMetrics:
         """Makes one optimiser step, with the team if there is one.
 

@@ -1,4 +1,5 @@
 import signal
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,12 @@ from alphago.errors import ConfigError
 from alphago.games import make_game
 from tests.reference.game_records import assert_same_record
 from tests.train.tiny import FakeProgress, stored_records, tiny_config, train
+from train import trainer_setup
 from train.checkpoint import newest_checkpoint
 from train.config import RunConfig
 from train.given_games import check_given_games, newest_games
 from train.stopping import INTERRUPTED
+from train.trainer import Trainer
 
 SPEC = make_game("tic_tac_toe").spec
 LARGER = {"network.num_channels": 12, "gate.mode": "off"}
@@ -42,6 +45,27 @@ def test_a_larger_network_learns_from_the_games_before_it_plays(
     assert len(new) == result.num_games - len(before) > 0
     assert {record.name.run_seed for record in new} == {2}
     assert min(record.network_version for record in new) > 0  # the untrained one did not play
+
+
+@pytest.mark.parametrize(("num_threads", "expected"), [(None, 6), (2, 2)])
+def test_learning_from_them_takes_the_cpus_of_actors_that_do_not_play_yet(
+    num_threads: int | None,
+    expected: int,
+    giver: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[int] = []
+
+    def note(self: Trainer, num_threads: int) -> AbstractContextManager[None]:
+        taken.append(num_threads)
+        return nullcontext()
+
+    monkeypatch.setattr(trainer_setup, "num_threads_for", lambda team: 6)
+    monkeypatch.setattr(Trainer, "on_threads", note)
+    changes: dict[str, object] = {"train.num_threads": num_threads}
+    train(tmp_path / "larger", larger(giver, changes, games=19))
+    assert taken == [expected]
 
 
 def test_the_other_run_is_only_read(giver: Path, tmp_path: Path) -> None:

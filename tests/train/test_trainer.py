@@ -1,10 +1,12 @@
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import pytest
 import torch
 
+import train.trainer as trainer_module
 from alphago.errors import CheckpointError, ConfigError, TrainingError
 from alphago.games import make_game
 from alphago.network.network import load_weights, make_network, weights_of
@@ -324,6 +326,21 @@ def test_the_threads_of_the_caller_are_restored() -> None:
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+def test_steps_take_other_threads_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+
+    def note(num_threads: int) -> AbstractContextManager[None]:
+        taken.append(num_threads)
+        return nullcontext()
+
+    trainer = make_trainer(num_threads=1)
+    monkeypatch.setattr(trainer_module, "torch_threads", note)
+    with trainer.on_threads(3):
+        trainer.step(random_rows(0), 0.0)
+    trainer.step(random_rows(0), 0.0)
+    assert taken == [3, 1]
 
 
 def test_a_game_on_a_board_that_is_not_square() -> None:
