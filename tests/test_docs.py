@@ -182,7 +182,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     # `resume` first: it takes `prepare` from `train` when it is imported, maybe here.
     for command in ("resume", "train"):
         monkeypatch.setattr(f"scripts.{command}.prepare", lambda config, **team: config)
-    monkeypatch.setattr("scripts.train.check_unused", lambda folder: None)
+    monkeypatch.setattr("scripts.train.check_start", lambda config: None)
     monkeypatch.setattr("scripts.train.start", start)
     monkeypatch.setattr("scripts.resume.check_is_run", lambda folder: None)
     monkeypatch.setattr("scripts.ray_cluster.cluster_of", lambda config: contextlib.nullcontext())
@@ -262,7 +262,11 @@ def test_the_changelog_has_what_runs_of_development_versions_lack(tmp_path: Path
     text = section(ROOT / "CHANGELOG.md", "Runs of development versions")
     (block,) = re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.S)
     added = OmegaConf.create(block)
-    added_keys = {f"{name}.{key}" for name, values in added.items() for key in values}
+    added_keys = {
+        f"{name}.{key}" if isinstance(values, DictConfig) else name
+        for name, values in added.items()
+        for key in (values if isinstance(values, DictConfig) else [None])
+    }
     # What the oldest run has that can be resumed; whatever is younger has to be in the block.
     old_keys = set(OLDEST_KEYS.read_text(encoding="utf-8").split())
     whole = dict(composition.flatten(composition.compose_config([])))

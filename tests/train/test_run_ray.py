@@ -178,7 +178,7 @@ def test_a_terminal_that_is_closed_saves_the_run(
         stdout=terminal,
         stderr=terminal,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        preexec_fn=own_terminal,
     )
     os.close(terminal)
     with open(window, "rb", buffering=0) as screen:
@@ -199,8 +199,24 @@ def start(folder: Path) -> subprocess.Popen[str]:
     """Starts a run in a group of processes of its own."""
     command = [sys.executable, "-m", "scripts.main", "train", *OPTIONS, f"run_dir={folder}"]
     return subprocess.Popen(
-        command, cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True, text=True
+        command,
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+        preexec_fn=heed_hangups,
     )
+
+
+def heed_hangups() -> None:
+    """Undoes what `nohup` has done to these tests: its programs, and theirs, ignore SIGHUP."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def own_terminal() -> None:
+    """Makes standard input the terminal that a new session is controlled by."""
+    heed_hangups()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def wait_for_games(folder: Path, process: subprocess.Popen[str]) -> None:
