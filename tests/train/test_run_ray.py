@@ -127,7 +127,7 @@ OPTIONS = (
     [
         (signal.SIGINT, False),
         (signal.SIGTERM, False),
-        (signal.SIGHUP, False),
+        pytest.param(signal.SIGHUP, False, marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, True, marks=pytest.mark.slow),
     ],
 )
@@ -204,18 +204,11 @@ def start(folder: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         start_new_session=True,
         text=True,
-        preexec_fn=heed_hangups,
     )
-
-
-def heed_hangups() -> None:
-    """Undoes what `nohup` has done to these tests: its programs, and theirs, ignore SIGHUP."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def own_terminal() -> None:
     """Makes standard input the terminal that a new session is controlled by."""
-    heed_hangups()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
