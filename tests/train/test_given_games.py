@@ -7,6 +7,7 @@ import pytest
 
 from alphago.errors import ConfigError
 from alphago.games import make_game
+from alphago.games.game import GameSpec
 from tests.reference.game_records import assert_same_record
 from tests.train.tiny import FakeProgress, stored_records, tiny_config, train
 from train import trainer_setup
@@ -111,10 +112,10 @@ def test_a_resumed_run_needs_the_other_one_no_more(giver: Path, tmp_path: Path) 
     ],
 )
 def test_games_that_do_not_suit_are_refused(
-    giver: Path, spec: object, seed: int, message: str
+    giver: Path, spec: GameSpec, seed: int, message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        check_given_games(giver, spec, seed=seed)  # type: ignore[arg-type]
+        check_given_games(giver, spec, seed=seed)
 
 
 def test_a_folder_without_games_is_refused(tmp_path: Path) -> None:
